@@ -1,0 +1,46 @@
+# One call a folder: twinyard_module(store DEPS base) makes the static library twinyard_store from the folder's *.cpp,
+# and the test binary store_test from its *_test.cpp. Sub-folders are modules of their own.
+#   DEPS     modules that this module's headers or sources use (names of folders, '/' written as '_')
+#   LIBS     libraries from outside, private to the sources
+#   TEST_DEPS, TEST_LIBS   the same, for the tests alone
+#   TEST_SUPPORT   sources that only tests use (testing.cpp): linked into the test binaries of this module
+function(twinyard_module name)
+    cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
+    file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+    file(GLOB headers CONFIGURE_DEPENDS *.h)
+    set(tests ${sources})
+    list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+    list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+
+    set(target twinyard_${name})
+    set(deps ${ARG_DEPS})
+    list(TRANSFORM deps PREPEND twinyard_)
+    if(sources)
+        add_library(${target} STATIC ${sources})
+        target_link_libraries(${target} PUBLIC twinyard_options ${deps} PRIVATE ${ARG_LIBS})
+        target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${headers})
+    else()
+        add_library(${target} INTERFACE)
+        target_link_libraries(${target} INTERFACE twinyard_options ${deps} ${ARG_LIBS})
+    endif()
+
+    if(tests)
+        set(test_deps ${ARG_TEST_DEPS})
+        list(TRANSFORM test_deps PREPEND twinyard_)
+        add_executable(${name}_test ${tests})
+        target_link_libraries(${name}_test PRIVATE ${target} ${test_deps} ${ARG_LIBS} ${ARG_TEST_LIBS}
+            GTest::gmock GTest::gtest_main)
+        add_test(NAME ${name} COMMAND ${name}_test)
+        set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    endif()
+endfunction()
+
+# twinyard_program(twinyard-agent SOURCE agent.cpp DEPS agent_shell os_linux): a main of apps/ into bin/.
+function(twinyard_program name)
+    cmake_parse_arguments(ARG "" "SOURCE" "DEPS;LIBS" ${ARGN})
+    set(deps ${ARG_DEPS})
+    list(TRANSFORM deps PREPEND twinyard_)
+    add_executable(${name} ${ARG_SOURCE})
+    target_link_libraries(${name} PRIVATE ${deps} ${ARG_LIBS})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+endfunction()
