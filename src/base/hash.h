@@ -7,8 +7,8 @@
 
 namespace twinyard {
 
-/// 128-bit content hash of a blob. Collision-resistant enough for content addressing of one cluster's own users:
-/// it is the first half of SHA-256.
+/// 128-bit content hash of a blob. Collision-resistant enough for content addressing of one
+/// cluster's own users: it is the first half of SHA-256.
 struct ContentHash {
     std::array<std::uint8_t, 16> bytes{};
     friend auto operator<=>(const ContentHash&, const ContentHash&) = default;
@@ -22,11 +22,13 @@ struct ContentHash {
 class Fnv64 {
   public:
     constexpr Fnv64& add(std::string_view data) {
-        for (const char c : data) step(static_cast<std::uint8_t>(c));
+        for (const char c : data)
+            step(static_cast<std::uint8_t>(c));
         return *this;
     }
     constexpr Fnv64& add(std::uint64_t value) {
-        for (int i = 0; i < 8; ++i) step(static_cast<std::uint8_t>(value >> (8 * i)));
+        for (int i = 0; i < 8; ++i)
+            step(static_cast<std::uint8_t>(value >> (8 * i)));
         return *this;
     }
     [[nodiscard]] constexpr std::uint64_t value() const { return state_; }

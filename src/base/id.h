@@ -5,7 +5,8 @@
 
 namespace twinyard {
 
-/// A number that names one kind of thing. Zero (the default) means "none". Ordered, so that ties break by id.
+/// A number that names one kind of thing. Zero (the default) means "none". Ordered, so that ties
+/// break by id.
 template <class Tag, class Rep>
 class Id {
   public:

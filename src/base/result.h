@@ -9,7 +9,14 @@
 namespace twinyard {
 
 /// What a caller can react to; everything else about an error is in its message.
-enum class ErrorCode : std::uint8_t { InvalidArgument, NotFound, Conflict, Denied, Unavailable, Corrupt };
+enum class ErrorCode : std::uint8_t {
+    InvalidArgument,
+    NotFound,
+    Conflict,
+    Denied,
+    Unavailable,
+    Corrupt
+};
 
 [[nodiscard]] std::string_view to_string(ErrorCode code);
 

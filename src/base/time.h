@@ -8,7 +8,8 @@ namespace twinyard {
 using Millis = std::chrono::milliseconds;
 using Seconds = std::chrono::seconds;
 
-/// Time that never goes back, carried over restarts: durations, limits, ages, order, accounting. Only a shell makes one.
+/// Time that never goes back, carried over restarts: durations, limits, ages, order, accounting.
+/// Only a shell makes one.
 struct ClusterClock {
     using duration = Millis;
     using rep = duration::rep;
@@ -18,7 +19,8 @@ struct ClusterClock {
 };
 using ClusterTime = ClusterClock::time_point;
 
-/// The calendar (Unix time, UTC, milliseconds): begin times, reservations, displayed dates. May jump.
+/// The calendar (Unix time, UTC, milliseconds): begin times, reservations, displayed dates. May
+/// jump.
 struct WallClock {
     using duration = Millis;
     using rep = duration::rep;
