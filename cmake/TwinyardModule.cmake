@@ -32,6 +32,10 @@ function(twinyard_module name)
             GTest::gmock GTest::gtest_main)
         add_test(NAME ${name} COMMAND ${name}_test)
         set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+        # Nothing of these depends on the user who runs them: tools/test runs them once, not once a user.
+        if(name MATCHES "^(base|model|api|sched|slurm|sim|.*_core)$")
+            set_tests_properties(${name} PROPERTIES LABELS pure)
+        endif()
     endif()
 endfunction()
 
