@@ -79,6 +79,13 @@ using NodePtr = std::shared_ptr<const Node>;
     return node.link == NodeLink::Responding && !node.drain && !node.down && node.configured;
 }
 
+/// How many grants one user has on a node.
+struct UserGrants {
+    std::uint32_t uid = 0;
+    std::uint32_t grants = 0;
+    friend bool operator==(const UserGrants&, const UserGrants&) = default;
+};
+
 /// What is in use on a node, from placements; derived, never stored. Signed arithmetic: free may be
 /// negative.
 struct NodeUse {
@@ -90,6 +97,8 @@ struct NodeUse {
     std::vector<std::uint64_t> devices;    ///< Bit set by device index.
     std::uint32_t whole_node = 0;          ///< Grants that exclude others.
     std::uint32_t only_user = 0xffffffff;  ///< Grants that exclude other users: whose.
+    std::uint32_t same_user = 0;           ///< How many exclude other users.
+    std::vector<UserGrants> users;         ///< Whose grants, sorted by uid.
     friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 
