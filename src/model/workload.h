@@ -94,6 +94,15 @@ struct MemberRun {
     friend bool operator==(const MemberRun&, const MemberRun&) = default;
 };
 
+/// A grant of an attempt that is over, on a node that was lost before it confirmed that nothing is
+/// left. Still held in the ledger, so that nothing is given twice: until the agent is back and
+/// confirms, or an administrator says that the node is down.
+struct FencedGrant {
+    Attempt attempt = 0;
+    NodeGrant grant;
+    friend bool operator==(const FencedGrant&, const FencedGrant&) = default;
+};
+
 enum class Hold : std::uint8_t { None, User, Admin, RequeueLimit, LaunchFailed };
 
 /// What changes while a workload lives. Small; one durable record.
@@ -113,6 +122,7 @@ struct WorkloadStatus {
     ClusterTime end_asked{};      ///< When its end was ordered (cancel, limit).
     Outcome outcome;              ///< Completing: what it will be. Done: what it was.
     std::vector<MemberRun> runs;  ///< As many as the placement has grants.
+    std::vector<FencedGrant> fenced;
     friend bool operator==(const WorkloadStatus&, const WorkloadStatus&) = default;
 };
 
