@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -48,11 +49,17 @@ class JournalFile {
     [[nodiscard]] std::uint64_t bytes_torn() const { return bytes_torn_; }
 
   private:
-    JournalFile(std::string path, Fd lock, Fd file);
+    JournalFile(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+    [[nodiscard]] Status load(const Visitor& visit);
+    [[nodiscard]] Status create(std::span<const std::string> records);
+    [[nodiscard]] Status write_frame(std::string_view frame);
 
     std::string path_;
     Fd lock_;  ///< Lock on "<path>.lock": stays the same file when compact() renames.
     Fd file_;
+    std::string pending_;  ///< Records since the last sync(), each with its length.
+    std::uint32_t pending_records_ = 0;
     std::uint64_t bytes_ = 0;
     std::uint64_t records_ = 0;
     std::uint64_t bytes_torn_ = 0;

@@ -32,8 +32,12 @@ struct ProcessStat {
     std::uint64_t user_ticks = 0;
     std::uint64_t system_ticks = 0;
     std::uint64_t rss_bytes = 0;
+    int threads = 0;
 
-    [[nodiscard]] bool dead() const { return state == 'Z' || state == 'X' || state == 'x'; }
+    /// A zombie. One whose first thread ended while others run on is not dead.
+    [[nodiscard]] bool dead() const {
+        return (state == 'Z' && threads <= 1) || state == 'X' || state == 'x';
+    }
 };
 
 /// Parses the text of /proc/PID/stat (the command's name may hold spaces and brackets). Pure.
