@@ -5,15 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "store/store.h"
+#include "store/testing.h"
 
 namespace twinyard::store {
 
@@ -37,55 +35,6 @@ class Subject {
 };
 
 using MakeSubject = std::unique_ptr<Subject> (*)();
-
-/// Gathers replies in the order in which they come.
-class Replies {
-  public:
-    Completion expect() {
-        return [this](Reply reply) {
-            const std::lock_guard lock(mutex_);
-            got_.push_back(std::move(reply));
-            arrived_.notify_all();
-        };
-    }
-
-    /// The first `count` replies since the last call. Fewer come back only if the engine is stuck.
-    std::vector<Outcome> take(std::size_t count) {
-        std::vector<Outcome> outcomes;
-        for (const Reply& reply : take_replies(count))
-            outcomes.push_back(reply.outcome);
-        return outcomes;
-    }
-    std::vector<Reply> take_replies(std::size_t count) {
-        std::unique_lock lock(mutex_);
-        arrived_.wait_for(lock, std::chrono::seconds(60), [&] { return got_.size() >= count; });
-        EXPECT_EQ(got_.size(), count);
-        return std::exchange(got_, {});
-    }
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable arrived_;
-    std::vector<Reply> got_;
-};
-
-inline Op put(std::string key, std::string value) {
-    return {Op::Put, std::move(key), std::move(value)};
-}
-inline Op erase(std::string key) {
-    return {Op::Delete, std::move(key), ""};
-}
-
-inline std::vector<std::pair<std::string, std::string>> scan_all(Store& store,
-                                                                 std::string_view prefix) {
-    std::vector<std::pair<std::string, std::string>> rows;
-    const Status status = store.scan(prefix, [&](std::string_view key, std::string_view value) {
-        rows.emplace_back(key, value);
-        return Status{};
-    });
-    EXPECT_TRUE(status) << status.error().message();
-    return rows;
-}
 
 class StoreConformance : public testing::TestWithParam<MakeSubject> {
   protected:
@@ -131,8 +80,6 @@ class StoreConformance : public testing::TestWithParam<MakeSubject> {
     Replies replies_;
     std::uint64_t term_ = 0;
 };
-
-using Outcomes = std::vector<Outcome>;
 
 TEST_P(StoreConformance, StartsEmpty) {
     EXPECT_EQ(last(), BatchMark{});

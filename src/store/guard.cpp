@@ -74,7 +74,11 @@ std::optional<Reply> Guard::answer(const Batch& batch, const Owned& owned) const
         return Reply{Outcome::Refused,
                      "store: follows batch " + std::to_string(held_seq_) + ", which is not in"};
     }
-    if (batch.mark() == owned.last) return Reply{Outcome::Durable, ""};
+    const bool was_unknown =
+        batch.seq != 0 && batch.seq <= doubt_until_ && batch.seq <= owned.last.seq;
+    if (batch.mark() == owned.last || (was_unknown && batch.term == owned.last.term)) {
+        return Reply{Outcome::Durable, ""};
+    }
     if (batch.seq == owned.last.seq + 1) return std::nullopt;
     return Reply{Outcome::GuardFailed,
                  "store: batch " + std::to_string(batch.seq) + " does not follow " +
@@ -88,6 +92,7 @@ std::optional<Reply> Guard::answer(const SideWrite& write, const Owned& owned) {
 void Guard::settled(std::uint64_t seq, Outcome outcome) {
     const bool held = outcome == Outcome::Refused || outcome == Outcome::Unknown;
     if (held && (held_seq_ == 0 || seq < held_seq_)) held_seq_ = seq;
+    if (outcome == Outcome::Unknown) doubt_until_ = std::max(doubt_until_, seq);
     if (outcome == Outcome::Durable && seq >= held_seq_) held_seq_ = 0;
 }
 

@@ -31,6 +31,7 @@ class Guard {
 
   private:
     std::uint64_t held_seq_ = 0;  // Refused or unknown: nothing later goes in before it. 0: none.
+    std::uint64_t doubt_until_ = 0;  // Unknown up to here: several may be in with one commit.
 };
 
 }  // namespace twinyard::store

@@ -96,6 +96,21 @@ TEST(Guard, HoldsUntilTheFirstRefusedIsIn) {
     EXPECT_FALSE(guard.answer(Batch{10, 3, 100, {}}, {{9, 3, 90}, 3}));
 }
 
+TEST(Guard, SeveralUnknownOnesThatWentInTogetherAreDurableOneByOne) {
+    const Owned all_in{.last = {10, 3, 100}, .term = 3};
+    Guard guard;
+    for (const std::uint64_t seq : {8U, 9U, 10U})
+        guard.settled(seq, Outcome::Unknown);
+    EXPECT_EQ(guard.answer(Batch{9, 3, 90, {}}, all_in)->outcome, Outcome::Refused);
+    for (const std::uint64_t seq : {8U, 9U, 10U}) {
+        const std::optional<Reply> answer = guard.answer(Batch{seq, 3, seq * 10, {}}, all_in);
+        ASSERT_TRUE(answer);
+        EXPECT_EQ(answer->outcome, Outcome::Durable) << seq;
+        guard.settled(seq, Outcome::Durable);
+    }
+    EXPECT_FALSE(guard.answer(Batch{11, 3, 110, {}}, all_in));
+}
+
 TEST(Marks, RoundTripAndSize) {
     const BatchMark mark{1, 2, 0xfedcba9876543210ULL};
     EXPECT_EQ(decode_mark(encode_mark(mark)), mark);

@@ -92,9 +92,9 @@ using ScanCallback = std::function<Status(std::string_view key, std::string_view
 /// nothing of records.
 ///
 /// Order: transactions are committed and answered in the order of submit(). After a batch n was
-/// answered Refused or Unknown, every later batch is answered Refused until n itself was submitted
-/// again and is Durable. So the caller's answer to both outcomes is one: keep the batches from n on
-/// and submit them again in order, unchanged.
+/// answered Refused or Unknown, every later batch is answered Refused (Unknown, if it may have gone
+/// in with n) until n itself was submitted again and is Durable. So the caller's answer to both
+/// outcomes is one: keep the batches from n on and submit them again in order, unchanged.
 ///
 /// Threads: submit(Batch) from one thread, everything else from any.
 class Store {
