@@ -100,6 +100,20 @@ std::expected<ChildPlan, SpawnFailure> make_plan(const SpawnRequest& request) {
     return plan;
 }
 
+/// Puts our marker in place of one that came with the request (a job that was started from within a
+/// job).
+void finish_environment(ChildPlan& plan) {
+    std::string& marker = plan.container.environment_marker;
+    if (!marker.empty()) {
+        const std::string name = std::string(kContainerMarker) + '=';
+        std::erase_if(plan.environment, [&](const char* variable) {
+            return std::strncmp(variable, name.c_str(), name.size()) == 0;
+        });
+        plan.environment.push_back(marker.data());
+    }
+    plan.environment.push_back(nullptr);
+}
+
 /// Forks with all signals blocked, so that no handler of ours runs in the child.
 pid_t fork_child(const ChildPlan& plan) {
     sigset_t all;
@@ -223,9 +237,7 @@ std::string_view to_string(SpawnStage stage) {
 std::expected<ProcessId, SpawnFailure> spawn(const SpawnRequest& request) {
     std::expected<ChildPlan, SpawnFailure> plan = make_plan(request);
     if (!plan) return std::unexpected(std::move(plan).error());
-    std::string marker = plan->container.environment_marker;
-    if (!marker.empty()) plan->environment.push_back(marker.data());
-    plan->environment.push_back(nullptr);
+    finish_environment(*plan);
     Result<Pipe> pipe = make_pipe();
     if (!pipe) return std::unexpected(failure(SpawnStage::Prepare, EMFILE, "pipe"));
     plan->report_fd = pipe->write_end.get();
