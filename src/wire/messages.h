@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -24,6 +26,31 @@ template <class T>
 /// struct's defaults.
 template <class T>
 [[nodiscard]] Result<T> decode(std::string_view bytes);
+
+/// Rows of a streamed answer, packed: each part of the stream holds whole rows, each with its
+/// length before it.
+void append_length(std::size_t length, std::string& part);
+template <class T>
+void append_row(const T& row, std::string& part) {
+    std::string bytes = encode(row);
+    append_length(bytes.size(), part);
+    part += bytes;
+}
+/// Cuts the first row off; false at the end of the part or when it is malformed (then `part` is not
+/// empty).
+[[nodiscard]] bool take_row(std::string_view& part, std::string_view& row);
+
+/// visit(T&&) → void for each row of a part.
+template <class T, class Visit>
+[[nodiscard]] Status for_each_row(std::string_view part, Visit&& visit) {
+    std::string_view bytes;
+    while (take_row(part, bytes)) {
+        TRY(T row, decode<T>(bytes));
+        visit(std::move(row));
+    }
+    if (!part.empty()) return fail(ErrorCode::Corrupt, "malformed part of a listing");
+    return {};
+}
 
 /// "type number field" lines of all tables.
 void list_model_numbers(std::string& out);

@@ -158,6 +158,18 @@ TEST(Wire, UnknownFieldsAreSkipped) {
     EXPECT_EQ(back->job, 7u);
 }
 
+TEST(Wire, RowsOfAPartComeBackAndTornPartsAreToldApart) {
+    std::string part;
+    for (std::uint32_t job = 1; job <= 3; ++job)
+        append_row(api::JobSubmitted{.job = job}, part);
+    std::vector<std::uint32_t> jobs;
+    const auto collect = [&](api::JobSubmitted row) { jobs.push_back(row.job); };
+    EXPECT_TRUE(for_each_row<api::JobSubmitted>(part, collect).has_value());
+    EXPECT_EQ(jobs, (std::vector<std::uint32_t>{1, 2, 3}));
+    EXPECT_FALSE(
+        for_each_row<api::JobSubmitted>(part.substr(0, part.size() - 1), collect).has_value());
+}
+
 TEST(Wire, GarbageIsCorrupt) {
     EXPECT_EQ(decode<api::JobRow>("\xff\xff\xff").error().code(), ErrorCode::Corrupt);
     EXPECT_EQ(decode<api::AgentHello>(std::string(500, '\x0a')).error().code(), ErrorCode::Corrupt);
