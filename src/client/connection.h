@@ -34,7 +34,7 @@ class Connection {
   public:
     /// Connects and greets; a failure that may pass (no socket file yet, nobody listening, too many
     /// clients) is tried again until `timeout` is over, as Slurm's commands do for MessageTimeout.
-    /// Each try is made at least once.
+    /// At least one try is made.
     [[nodiscard]] static Result<Connection> open(const std::string& socket_path, Millis timeout);
 
     Connection(Connection&&) noexcept;

@@ -105,8 +105,8 @@ class Client {
 
   private:
     struct Impl;
-    explicit Client(std::shared_ptr<Impl> impl);
-    std::shared_ptr<Impl> impl_;  // Shared with closures posted to the loop from other threads.
+    explicit Client(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace twinyard::rpc

@@ -61,7 +61,7 @@ class Call {
     void finish();
     void fail(Error error);
 
-    /// `fn` runs once when cancelled() becomes true; at once (posted) if it already is. Not after
+    /// `fn` runs once when cancelled() becomes true; at once if it already is. Not after
     /// the answer is given.
     void on_cancel(std::move_only_function<void()> fn);
     /// `fn` runs each time a Paused flow is open again.
@@ -80,6 +80,8 @@ using Handler = std::function<void(Call)>;
 
 struct ServerOptions {
     std::size_t connections_max = 4096;
+    /// Of one user, root excepted: nobody locks the others out.
+    std::size_t connections_per_user_max = 2048;
     /// Open requests on one connection; told to clients, which queue beyond it. One too many is
     /// refused.
     std::uint16_t requests_max = 16;
@@ -92,7 +94,7 @@ struct ServerOptions {
     Millis write_stall_max{60'000};
     /// Connections that did not greet by then are closed.
     Millis hello_timeout{10'000};
-    /// Half-received frames of all connections together; the one that crosses it is cut.
+    /// Half-received frames of all connections together, checked now and then; the largest are cut.
     std::size_t input_bytes_max = std::size_t{256} << 20;
     unsigned socket_mode = 0666;
     std::uint16_t version_min = kProtocolVersion;
