@@ -26,6 +26,8 @@ constexpr std::size_t kJoinedMax = std::size_t{512} << 20;
 /// While we wait to send, so much of the server's answer is kept; beyond it the server has to wait.
 constexpr std::size_t kHeldMax = std::size_t{64} << 20;
 constexpr Millis kRetryDelayMax{100};
+/// A server that took the connection gets so long to greet, however little of the time-out is left.
+constexpr Millis kGreetingMin{200};
 
 /// A moment to be done by; none: for ever.
 class Deadline {
@@ -215,7 +217,8 @@ Result<Connection> Connection::open(const std::string& socket_path, Millis timeo
         if (fd) {
             auto impl = std::make_unique<Impl>();
             impl->fd = std::move(*fd);
-            const Status greeted = impl->greet(deadline);
+            const Status greeted =
+                impl->greet(Deadline(std::max(kGreetingMin, Millis{deadline.left_ms()})));
             if (greeted) return Connection(std::move(impl));
             error = Error(greeted.error()).in(socket_path);
         } else {

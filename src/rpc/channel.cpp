@@ -101,7 +101,7 @@ void Channel::flush() {
     if (unsent() == 0) {
         out_.clear();
         out_sent_ = 0;
-        if (out_.capacity() > kIdleBufferMax) out_ = std::string();
+        if (out_.capacity() > kIdleBufferMax) std::string().swap(out_);  // "=" would keep it.
     } else if (out_sent_ > out_.size() / 2) {
         out_.erase(0, out_sent_);
         out_sent_ = 0;
@@ -147,7 +147,7 @@ void Channel::lose(const Error& error) {
 void Channel::shut() {
     watch_.cancel();  // Before the descriptor is closed and its number used again.
     fd_.reset();
-    out_ = std::string();
+    std::string().swap(out_);
     out_sent_ = 0;
 }
 

@@ -42,7 +42,7 @@ TEST(Client, WaitsForAServerThatComesLater) {
         folder.socket(),
         quick(),
         {.on_connected = {}, .on_disconnected = [&](const Error&, bool was_connected) {
-             EXPECT_FALSE(was_connected);
+             if (was_connected) return;  // At the end of the test.
              failures.update([](int& count) { ++count; });
          }});
     std::promise<Result<std::string>> answer;

@@ -129,7 +129,8 @@ void FrameDecoder::drop_consumed() {
     if (consumed_ == buffer_.size()) {
         buffer_.clear();
         consumed_ = 0;
-        if (buffer_.capacity() > kIdleBufferMax) buffer_ = std::string();
+        // Assigning an empty string would keep the memory.
+        if (buffer_.capacity() > kIdleBufferMax) std::string().swap(buffer_);
     } else if (consumed_ > buffer_.size() / 2) {
         // Moves less than it frees, so the cost a byte stays constant.
         buffer_.erase(0, consumed_);
@@ -161,7 +162,7 @@ Result<std::optional<Frame>> FrameDecoder::next() {
                             std::to_string(payload_max_));
     }
     if (broken_) {
-        buffer_ = std::string();
+        std::string().swap(buffer_);
         consumed_ = 0;
         return fail(*broken_);
     }
