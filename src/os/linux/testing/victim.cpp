@@ -55,10 +55,22 @@ int print_environment() {
     return 0;
 }
 
+/// Returns once the parent `pid` is gone, so that nobody else of us is left when we announce
+/// ourselves.
+void outlive(pid_t pid) {
+    const struct timespec moment = {0, 1000 * 1000};
+    while (::getppid() == pid)
+        ::nanosleep(&moment, nullptr);
+}
+
 int become_daemon(const std::string& folder, char** program, bool hidden) {
+    const pid_t first = ::getpid();
     if (::fork() != 0) return 0;
     ::setsid();
+    outlive(first);
+    const pid_t second = ::getpid();
     if (::fork() != 0) return 0;
+    outlive(second);
     if (!hidden) stay(folder);
     char mode[] = "ignore-term";
     std::string name = folder;
