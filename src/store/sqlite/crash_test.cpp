@@ -8,7 +8,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/power_cut_vfs.h"
 #include "store/sqlite/sqlite_store.h"
-#include "store/sqlite/temp_folder.h"
+#include "store/sqlite/testing.h"
 #include "store/testing.h"
 
 namespace twinyard::store {

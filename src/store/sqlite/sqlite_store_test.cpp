@@ -13,7 +13,7 @@
 
 #include "store/conformance.h"
 #include "store/sqlite/power_cut_vfs.h"
-#include "store/sqlite/temp_folder.h"
+#include "store/sqlite/testing.h"
 
 namespace twinyard::store {
 namespace {
