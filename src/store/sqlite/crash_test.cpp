@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -198,6 +200,62 @@ TEST(SqliteCrash, APowerCutAtAnyPointLosesNothingAcknowledged) {
             check_cut(history, point, unsynced, states);
             if (testing::Test::HasFailure()) return;
         }
+    }
+}
+
+/// One batch on a disk that begins to fail at one call: what is answered must be true, the batch
+/// must go in once the disk is well, and what was durable must survive a power cut.
+void check_fault(const std::function<void(PowerCutVfs&)>& break_disk,
+                 const std::function<void(PowerCutVfs&)>& heal_disk) {
+    const TempFolder folder;
+    PowerCutVfs vfs;
+    const auto opened = SqliteStore::open({.folder = folder.path(), .vfs = vfs.name()});
+    ASSERT_TRUE(opened);
+    Store& store = **opened;
+    const std::uint64_t term = store.acquire_term().value();
+    const std::vector<Contents> states = all_states();
+    Replies replies;
+    const auto commit = [&](std::uint64_t seq) {
+        EXPECT_TRUE(store.submit(Batch{seq, term, seq, ops_of(seq)}, replies.expect()));
+        return replies.take(1).at(0);
+    };
+    ASSERT_EQ(commit(1), Outcome::Durable);
+    break_disk(vfs);
+    const Outcome outcome = commit(2);
+    EXPECT_NE(outcome, Outcome::GuardFailed);
+    const DiskImage power_cut = vfs.cut(vfs.points(), Unsynced::Lost);
+    if (outcome != Outcome::Durable) {
+        EXPECT_NE(commit(3), Outcome::Durable) << "3 went in without 2";
+    }
+    heal_disk(vfs);
+    if (outcome == Outcome::Refused) {
+        EXPECT_EQ(contents_under(store, "w/"), states[1]);
+    }
+    EXPECT_EQ(commit(2), Outcome::Durable);
+    EXPECT_EQ(commit(3), Outcome::Durable);
+    EXPECT_EQ(contents_under(store, "w/"), states[3]);
+
+    const TempFolder after;
+    const PowerCutVfs no_real_sync;
+    write_image(power_cut, after.path());
+    const auto rebooted = SqliteStore::open({.folder = after.path(), .vfs = no_real_sync.name()});
+    ASSERT_TRUE(rebooted);
+    const std::uint64_t seq = (*rebooted)->last_batch().value().seq;
+    EXPECT_GE(seq, outcome == Outcome::Durable ? 2U : 1U);
+    EXPECT_EQ(contents_under(**rebooted, "w/"), states[seq]);
+}
+
+TEST(SqliteCrash, ADiskThatBeginsToFailAtAnyWriteOrSyncTellsTheTruth) {
+    // One batch makes fewer than 20 calls of each kind: the last rows do not fail at all.
+    for (int after = 0; after < 20; ++after) {
+        for (const int code : {SQLITE_FULL, SQLITE_IOERR_WRITE}) {
+            SCOPED_TRACE(testing::Message() << "write " << after << " fails with " << code);
+            check_fault([&](PowerCutVfs& vfs) { vfs.fail_writes(code, after); },
+                        [](PowerCutVfs& vfs) { vfs.fail_writes(SQLITE_OK); });
+        }
+        SCOPED_TRACE(testing::Message() << "sync " << after << " fails");
+        check_fault([&](PowerCutVfs& vfs) { vfs.fail_syncs(SQLITE_IOERR_FSYNC, after); },
+                    [](PowerCutVfs& vfs) { vfs.fail_syncs(SQLITE_OK); });
     }
 }
 

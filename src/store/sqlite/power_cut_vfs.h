@@ -2,6 +2,7 @@
 
 // Test support: an SQLite VFS that remembers what a power cut would leave.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,10 +37,11 @@ class PowerCutVfs {
 
     [[nodiscard]] const std::string& name() const;
 
-    /// Result codes for writes and syncs from now on; 0 (SQLITE_OK) lets them pass. A failed sync
-    /// has the writes before it reach the files that readers see, as a kernel does.
-    void fail_writes(int code);
-    void fail_syncs(int code);
+    /// All writes (syncs) fail with `code` once `after` more of them have passed; 0 (SQLITE_OK)
+    /// lets them pass again. A failed sync leaves the writes before it where readers see them, as a
+    /// kernel does.
+    void fail_writes(int code, int after = 0);
+    void fail_syncs(int code, int after = 0);
 
     /// Points so far; a cut at point n comes before event n.
     [[nodiscard]] std::size_t points() const;

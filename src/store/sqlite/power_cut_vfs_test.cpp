@@ -73,14 +73,34 @@ struct Replayed {
     }
 };
 
+/// Lets a number of calls pass, then fails all.
+class Fault {
+  public:
+    void set(int code, int after) {
+        const std::lock_guard lock(mutex_);
+        code_ = code;
+        left_ = after;
+    }
+    int next() {
+        const std::lock_guard lock(mutex_);
+        if (code_ == SQLITE_OK) return SQLITE_OK;
+        return left_-- > 0 ? SQLITE_OK : code_;
+    }
+
+  private:
+    std::mutex mutex_;
+    int code_ = SQLITE_OK;
+    int left_ = 0;
+};
+
 }  // namespace
 
 struct PowerCutVfs::Impl {
     sqlite3_vfs vfs{};
     sqlite3_vfs* real = nullptr;
     std::string name;
-    std::atomic<int> write_code = SQLITE_OK;
-    std::atomic<int> sync_code = SQLITE_OK;
+    Fault writes;
+    Fault syncs;
 
     mutable std::mutex mutex;
     std::vector<Event> events;
@@ -132,7 +152,7 @@ int file_read(sqlite3_file* file, void* to, int size, sqlite3_int64 offset) {
 }
 int file_write(sqlite3_file* file, const void* from, int size, sqlite3_int64 offset) {
     const File& self = as_file(file);
-    if (const int code = self.impl->write_code; code != SQLITE_OK) return code;
+    if (const int code = self.impl->writes.next(); code != SQLITE_OK) return code;
     if (self.inode != 0) {
         const auto* bytes = static_cast<const char*>(from);
         self.impl->record({EventKind::Write,
@@ -154,7 +174,7 @@ int file_truncate(sqlite3_file* file, sqlite3_int64 size) {
 /// The real sync is left out: what it would do is what this VFS models.
 int file_sync(sqlite3_file* file, int /*flags*/) {
     const File& self = as_file(file);
-    if (const int code = self.impl->sync_code; code != SQLITE_OK) return code;
+    if (const int code = self.impl->syncs.next(); code != SQLITE_OK) return code;
     if (self.inode != 0) self.impl->record({EventKind::Sync, self.inode, "", 0, ""});
     return SQLITE_OK;
 }
@@ -267,11 +287,11 @@ PowerCutVfs::~PowerCutVfs() {
 const std::string& PowerCutVfs::name() const {
     return impl_->name;
 }
-void PowerCutVfs::fail_writes(int code) {
-    impl_->write_code = code;
+void PowerCutVfs::fail_writes(int code, int after) {
+    impl_->writes.set(code, after);
 }
-void PowerCutVfs::fail_syncs(int code) {
-    impl_->sync_code = code;
+void PowerCutVfs::fail_syncs(int code, int after) {
+    impl_->syncs.set(code, after);
 }
 
 std::size_t PowerCutVfs::points() const {
@@ -368,7 +388,9 @@ TEST_F(PowerCut, WhatWasNotSyncedIsLostKeptOrTorn) {
 }
 
 TEST_F(PowerCut, FaultsAreReturned) {
-    cut_.fail_writes(SQLITE_FULL);
+    cut_.fail_writes(SQLITE_FULL, 1);
+    EXPECT_EQ(write("x", 0), SQLITE_OK);
+    EXPECT_EQ(write("x", 0), SQLITE_FULL);
     EXPECT_EQ(write("x", 0), SQLITE_FULL);
     cut_.fail_writes(SQLITE_OK);
     EXPECT_EQ(write("x", 0), SQLITE_OK);

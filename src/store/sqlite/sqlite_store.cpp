@@ -1,5 +1,8 @@
 #include "store/sqlite/sqlite_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "base/check.h"
@@ -23,8 +26,20 @@ struct SqliteStore::Item {
     bool surplus = false;  // One side write too many: answered Refused when its turn comes.
 };
 
+namespace {
+
+/// Scripts and environments lie in it: for its owner alone. SQLite gives the log the same mode. An
+/// error here comes back when SQLite opens the file.
+void create_private(const std::string& path) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd >= 0) ::close(fd);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const Options& options) {
     TRY(FolderLock lock, FolderLock::take(options.folder));
+    create_private(options.folder + "/state.db");
     std::unique_ptr<SqliteStore> store(new SqliteStore(std::move(lock), options));
     if (Status opened = store->writer_->open(); !opened) {
         return fail(std::move(opened).error().in(store->path_));

@@ -201,6 +201,17 @@ TEST(Sqlite, OpeningWhatIsNotThereOrNotADatabaseFails) {
     EXPECT_NE(broken.error().message().find("not a database"), std::string::npos);
 }
 
+TEST(Sqlite, OnlyTheOwnerReadsTheFiles) {
+    const TempFolder folder;
+    const auto store = open_or_die({.folder = folder.path(), .vfs = ""});
+    ASSERT_TRUE(store->acquire_term());
+    for (const char* name : {"/state.db", "/state.db-wal", "/lock"}) {
+        const auto mode = std::filesystem::status(folder.path() + name).permissions();
+        EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+            << name;
+    }
+}
+
 /// Commits three batches, tells the pipe, and waits for its end.
 [[noreturn]] void child(const std::string& folder, int pipe_end) {
     Replies replies;
