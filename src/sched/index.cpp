@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
 #include <utility>
 #include <variant>
 
@@ -12,14 +11,12 @@
 namespace twinyard::sched {
 namespace {
 
-/// Grants of a workload that holds resources; none otherwise.
-std::span<const model::NodeGrant> grants_of(const model::Workload& workload) {
-    if (workload.placement == nullptr) return {};
-    return workload.placement->grants;
+bool holds_placement(const model::Workload& workload) {
+    return model::holds_resources(workload.status.state) && workload.placement != nullptr;
 }
 
 bool holds(const model::Workload& workload) {
-    return model::holds_resources(workload.status.state);
+    return holds_placement(workload) || !workload.status.fenced.empty();
 }
 
 std::string leaf_class(const model::Device& device) {
@@ -177,10 +174,16 @@ bool Index::replace_node(const model::NodePtr& now) {
 }
 
 void Index::put(model::WorkloadId id, const model::WorkloadPtr& now) {
+    put_holder(id, now);
+    put_pending(id, now);
+}
+
+void Index::put_holder(model::WorkloadId id, const model::WorkloadPtr& now) {
     if (const model::WorkloadPtr* held = holders_.find(id.value())) {
         const model::WorkloadPtr old = *held;
-        const bool same_grants = now != nullptr && holds(*now) &&
-                                 now->placement == old->placement && now->spec == old->spec;
+        const bool same_grants = now != nullptr && holds_placement(*now) && holds_placement(*old) &&
+                                 now->placement == old->placement && now->spec == old->spec &&
+                                 now->status.fenced == old->status.fenced;
         if (same_grants) {
             holders_.put(id.value(), now);
             return;
@@ -188,6 +191,12 @@ void Index::put(model::WorkloadId id, const model::WorkloadPtr& now) {
         let_go(*old);
         holders_.erase(id.value());
     }
+    if (now == nullptr || !holds(*now)) return;
+    hold(*now);
+    holders_.put(id.value(), now);
+}
+
+void Index::put_pending(model::WorkloadId id, const model::WorkloadPtr& now) {
     const bool is_pending = now != nullptr && now->status.state == model::WorkloadState::Pending;
     if (const PendingEntry* entry = pending_.find(id.value())) {
         if (is_pending && entry->workload->spec == now->spec) {
@@ -197,10 +206,6 @@ void Index::put(model::WorkloadId id, const model::WorkloadPtr& now) {
         drop_pending(id);
     }
     if (is_pending) add_pending(now);
-    if (now != nullptr && holds(*now)) {
-        hold(*now);
-        holders_.put(id.value(), now);
-    }
 }
 
 void Index::add_pending(const model::WorkloadPtr& workload) {
@@ -221,21 +226,21 @@ void Index::drop_pending(model::WorkloadId id) {
 }
 
 void Index::hold(const model::Workload& workload) {
-    for (const model::NodeGrant& grant : grants_of(workload)) {
+    for_each_held(workload, [&](const model::NodeGrant& grant) {
         const NodeIndex at = find_node(grant.node);
-        if (at == kNoNode) continue;
+        if (at == kNoNode) return;
         model::take(rows_[at].use, grant, *workload.spec);
         refresh(at);
-    }
+    });
 }
 
 void Index::let_go(const model::Workload& workload) {
-    for (const model::NodeGrant& grant : grants_of(workload)) {
+    for_each_held(workload, [&](const model::NodeGrant& grant) {
         const NodeIndex at = find_node(grant.node);
-        if (at == kNoNode) continue;
+        if (at == kNoNode) return;
         model::give_back(rows_[at].use, grant, *workload.spec);
         refresh(at);
-    }
+    });
 }
 
 void Index::refresh(NodeIndex at) {

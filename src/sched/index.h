@@ -53,6 +53,18 @@ struct PendingEntry {
     ShapePtr shape;
 };
 
+/// visit(grant) for each grant that the workload holds in the ledger: those of its placement, and
+/// fenced ones of earlier attempts.
+template <class Visit>
+void for_each_held(const model::Workload& workload, Visit&& visit) {
+    if (model::holds_resources(workload.status.state) && workload.placement != nullptr) {
+        for (const model::NodeGrant& grant : workload.placement->grants)
+            visit(grant);
+    }
+    for (const model::FencedGrant& fenced : workload.status.fenced)
+        visit(fenced.grant);
+}
+
 /// Everything the engine derives from a snapshot. Build it once, then follow the changes; equal
 /// histories give equal values. A value: any one thread may use its own copy.
 class Index {
@@ -73,7 +85,7 @@ class Index {
     /// Leaf classes of all devices, sorted: "gpu/a100", "gpu/h100".
     [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
     [[nodiscard]] const IdMap<PendingEntry>& pending() const { return pending_; }
-    /// Workloads that hold resources.
+    /// Workloads that hold resources; one that waits again may still hold fenced grants.
     [[nodiscard]] const IdMap<model::WorkloadPtr>& holders() const { return holders_; }
     [[nodiscard]] std::size_t shape_count() const { return shapes_.size(); }
     /// kNoNode if it is not in the table.
@@ -97,6 +109,8 @@ class Index {
     void add_partitions();
     void add_classes();
     [[nodiscard]] bool replace_node(const model::NodePtr& now);
+    void put_holder(model::WorkloadId id, const model::WorkloadPtr& now);
+    void put_pending(model::WorkloadId id, const model::WorkloadPtr& now);
     void add_pending(const model::WorkloadPtr& workload);
     void drop_pending(model::WorkloadId id);
     void hold(const model::Workload& workload);
