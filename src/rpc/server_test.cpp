@@ -347,18 +347,18 @@ TEST_F(Fixture, SilentAndHalfOpenClientsDelayNobodyAndGoInTheEnd) {
 }
 
 TEST_F(Fixture, UnfinishedInputOfAllIsLimited) {
-    serve({.hello_timeout = Millis{20}, .input_bytes_max = 1'000'000});
+    serve({.hello_timeout = Millis{400}, .input_bytes_max = 1'000'000});
     const UniqueFd small = greeted_connection();
     const UniqueFd large = greeted_connection();
-    const std::string unfinished = request(kEcho, 1, std::string(2'000'000, 'x'));
-    raw_write(small.get(), std::string_view(unfinished).substr(0, 10'000));
-    raw_write(large.get(), std::string_view(unfinished).substr(0, 1'500'000));
+    const std::string modest = request(kEcho, 1, std::string(100'000, 'x'));
+    const std::string greedy = request(kEcho, 1, std::string(2'000'000, 'x'));
+    raw_write(small.get(), std::string_view(modest).substr(0, 10'000));
+    raw_write(large.get(), std::string_view(greedy).substr(0, 1'500'000));
     EXPECT_EQ(decode_error(read_to_end(large.get()).at(0).payload).message(),
               "too much unfinished input");
-    raw_write(small.get(), std::string_view(unfinished).substr(10'000));
-    EXPECT_EQ(
-        raw_read(small.get(), unfinished.size()),
-        encode_frame({.type = FrameType::Reply, .request_id = 1}, std::string(2'000'000, 'x')));
+    raw_write(small.get(), std::string_view(modest).substr(10'000));
+    EXPECT_EQ(raw_read(small.get(), modest.size()),
+              encode_frame({.type = FrameType::Reply, .request_id = 1}, std::string(100'000, 'x')));
 }
 
 TEST_F(Fixture, TooManyConnectionsAreToldSo) {

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -101,7 +102,7 @@ inline std::string raw_read(int fd, std::size_t size = ~std::size_t{0}) {
 
 inline void raw_write(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
-        const ssize_t count = ::write(fd, bytes.data(), bytes.size());
+        const ssize_t count = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (count < 0 && errno == EAGAIN) {
             pollfd watched{.fd = fd, .events = POLLOUT, .revents = 0};
             CHECK(::poll(&watched, 1, 30'000) > 0);
