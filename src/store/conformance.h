@@ -32,6 +32,8 @@ class Subject {
     /// Commits are held back, so that transactions gather; then let go.
     virtual void hold() = 0;
     virtual void let_go() = 0;
+    /// Removes the files under the open store: this process is about to die and cannot clean up.
+    virtual void remove_files() {}
 };
 
 using MakeSubject = std::unique_ptr<Subject> (*)();
@@ -158,6 +160,7 @@ TEST_P(StoreConformance, AFifthInFlightIsABug) {
     EXPECT_DEATH(
         {
             subject_->hold();
+            subject_->remove_files();
             for (std::uint64_t seq = 1; seq <= kBatchesInFlightMax + 1; ++seq)
                 submit(seq, {});
         },

@@ -54,6 +54,7 @@ class SqliteSubject final : public Subject {
         lock_ = std::make_unique<ForeignLock>(folder_.path() + "/state.db", vfs_.name());
     }
     void let_go() override { lock_.reset(); }
+    void remove_files() override { folder_.remove(); }
 
   private:
     TempFolder folder_;

@@ -18,7 +18,9 @@ class TempFolder {
     }
     TempFolder(const TempFolder&) = delete;
     TempFolder& operator=(const TempFolder&) = delete;
-    ~TempFolder() {
+    ~TempFolder() { remove(); }
+
+    void remove() const {
         std::error_code ignored;
         std::filesystem::remove_all(path_, ignored);
     }
