@@ -141,7 +141,10 @@ std::string_view closest_match(std::string_view word,
     best_distance = std::min(best_distance, word.size());
     std::string_view best;
     for (const std::string_view candidate : candidates) {
-        if (candidate.size() > kMatchLengthMax) continue;
+        const std::size_t longer = std::max(candidate.size(), word.size());
+        if (longer > kMatchLengthMax) continue;
+        // The lengths alone are that far apart: most candidates end here.
+        if (longer - std::min(candidate.size(), word.size()) >= best_distance) continue;
         const std::size_t distance = edit_distance(word, candidate);
         if (distance >= best_distance) continue;
         best_distance = distance;
