@@ -28,7 +28,8 @@ struct HostFacts {
 using Environment = std::vector<std::string>;
 
 /// For the batch script: the submitter's environment without what only a running job has, then
-/// SLURM.md §4 "Batch job". `submitted` is the launch's environment blob, split.
+/// the job's variables. `submitted` is the launch's environment blob, split. SLURM_SUBMIT_DIR is
+/// what sbatch put into it, else the working directory.
 [[nodiscard]] Environment batch_environment(const api::LaunchOrder& order,
                                             const HostFacts& host,
                                             std::span<const std::string> submitted);

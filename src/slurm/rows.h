@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,12 +27,14 @@ struct JobFacts {
 [[nodiscard]] api::JobRow make_job_row(const model::Snapshot& snapshot,
                                        const model::Workload& workload,
                                        const JobFacts& facts);
+/// Which partitions a node is in, comma lists by node name; made once for many node rows.
+using PartitionNames = std::map<std::string, std::string, std::less<>>;
+[[nodiscard]] PartitionNames partition_names(const model::Snapshot& snapshot);
+
 [[nodiscard]] api::NodeRow make_node_row(const model::Snapshot& snapshot,
+                                         const PartitionNames& partitions,
                                          const model::Node& node,
                                          bool planned);
-/// A node of the configuration that no agent has ever brought: DOWN*, reason `no agent`.
-[[nodiscard]] api::NodeRow make_node_row(const model::Snapshot& snapshot,
-                                         const model::NodeDeclaration& declaration);
 [[nodiscard]] api::PartitionRow make_partition_row(const model::Snapshot& snapshot,
                                                    const model::Partition& partition);
 
@@ -47,13 +51,5 @@ struct JobFacts {
 [[nodiscard]] bool matches(const api::JobTargets& targets,
                            const model::Snapshot& snapshot,
                            const model::Workload& workload);
-
-/// "cpu=4,mem=64G,node=1,billing=4,gres/gpu=8,gres/gpu:h100=8": what is asked, and what was given.
-[[nodiscard]] std::string requested_tres(const model::WorkloadSpec& spec);
-[[nodiscard]] std::string allocated_tres(const model::Snapshot& snapshot,
-                                         const model::Placement& placement);
-
-/// Devices as Slurm's gres: "gpu:h100:8"; "(null)" if there are none.
-[[nodiscard]] std::string gres_text(const std::vector<model::Device>& devices);
 
 }  // namespace twinyard::slurm

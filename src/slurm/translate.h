@@ -6,6 +6,7 @@
 #include "api/command.h"
 #include "api/principal.h"
 #include "api/slurm.h"
+#include "base/duration_text.h"
 #include "base/result.h"
 #include "model/snapshot.h"
 #include "model/workload.h"
@@ -27,6 +28,9 @@ struct Translated {
                                            const model::ClusterConfig& config,
                                            const model::Snapshot& snapshot,
                                            const api::Principal& principal);
+
+/// How a spec says "no limit" where the partition would have one: so long that it never comes.
+inline constexpr Millis kNoTimeLimit{kTimeLimitMax};
 
 /// The heart of translate(): request → TaskGroup, without looking at nodes or partitions beyond
 /// the defaults that `partition` (may be null) and `config` give. Errors: InvalidGres,

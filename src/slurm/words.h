@@ -35,7 +35,7 @@ namespace twinyard::slurm {
 /// "0:15"
 [[nodiscard]] std::string exit_code_text(std::int32_t exit_code, std::int32_t signal);
 
-/// scontrol's word: "MIXED+DRAIN", "DOWN*+DRAIN".
+/// scontrol's word: "MIXED+DRAIN", "DOWN+DRAIN+NOT_RESPONDING".
 [[nodiscard]] std::string node_state_flags(const api::NodeRow& node);
 /// sinfo's words: compact "drng*", long "draining*".
 [[nodiscard]] std::string node_state_compact(const api::NodeRow& node);
