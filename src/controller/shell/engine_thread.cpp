@@ -1,0 +1,147 @@
+#include "controller/shell/engine_thread.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "os/boot_clock.h"
+#include "sched/plan.h"
+
+namespace twinyard::controller {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Time alone changes the plan too (ages, ends that come nearer): a pass is made at least so often.
+constexpr milliseconds kPassAtLeastEach{5'000};
+// More change sets than this at once are cheaper as a new index.
+constexpr std::size_t kFollowMax = 10'000;
+
+const api::Principal kEngine{.uid = 0, .gid = 0, .is_admin = true};
+
+}  // namespace
+
+EngineThread::EngineThread(std::shared_ptr<Lanes> lanes,
+                           Published& published,
+                           ClusterTime (*now)(const void*),
+                           const void* clock)
+    : lanes_(std::move(lanes)), published_(published), now_(now), clock_(clock) {}
+
+EngineThread::~EngineThread() {
+    stop();
+}
+
+void EngineThread::start(model::SnapshotPtr first) {
+    latest_ = std::move(first);
+    thread_ = std::thread([this] { run(); });
+}
+
+void EngineThread::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    news_.notify_all();
+    if (thread_.joinable()) thread_.join();
+}
+
+void EngineThread::feed(model::SnapshotPtr after, model::ChangeSet changes) {
+    {
+        const std::lock_guard lock(mutex_);
+        latest_ = std::move(after);
+        if (fed_.size() < kFollowMax) {
+            fed_.push_back(std::move(changes));
+        } else {
+            rebuild_ = true;
+            fed_.clear();
+        }
+    }
+    news_.notify_all();
+}
+
+void EngineThread::pause() {
+    const std::lock_guard lock(mutex_);
+    paused_ = true;
+}
+
+void EngineThread::run() {
+    while (wait_for_news()) {
+        follow();
+        pass();
+    }
+}
+
+/// Returns when there is something to plan on, and not before the last pass's own time has passed
+/// again: the engine never takes more than about half a core from the others.
+bool EngineThread::wait_for_news() {
+    std::unique_lock lock(mutex_);
+    const auto latest = std::chrono::steady_clock::now() + kPassAtLeastEach;
+    news_.wait_until(lock, latest, [this] {
+        return stopping_ || (unanswered_ == 0 && (!fed_.empty() || rebuild_) && !paused_);
+    });
+    news_.wait_until(lock, next_pass_, [this] { return stopping_; });
+    news_.wait(lock, [this] { return stopping_ || unanswered_ == 0; });
+    return !stopping_;
+}
+
+void EngineThread::follow() {
+    std::vector<model::ChangeSet> changes;
+    model::SnapshotPtr after;
+    bool rebuild = false;
+    {
+        const std::lock_guard lock(mutex_);
+        changes.swap(fed_);
+        after = latest_;
+        rebuild = std::exchange(rebuild_, false);
+    }
+    if (rebuild) {
+        index_ = sched::Index::build(*after);
+        return;
+    }
+    for (const model::ChangeSet& set : changes)
+        index_.advance(set, *after);
+}
+
+void EngineThread::pass() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (paused_) return;
+    }
+    const auto begun = std::chrono::steady_clock::now();
+    auto plan = sched::plan(index_, now_(clock_), os::wall_now(), index_.config().priority);
+    const auto took = std::chrono::steady_clock::now() - begun;
+    last_pass_us_ = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+    ++passes_;
+    next_pass_ = begun + 2 * took;
+    std::vector<model::PlannedStart> starts = std::move(plan.starts);
+    plan.starts.clear();
+    published_.set(std::make_shared<const model::Plan>(std::move(plan)));
+    hand_in(std::move(starts));
+}
+
+void EngineThread::hand_in(std::vector<model::PlannedStart> starts) {
+    for (std::size_t at = 0; at < starts.size(); at += kPlanStartsMax) {
+        api::ApplyPlan slice;
+        const std::size_t end = std::min(starts.size(), at + kPlanStartsMax);
+        for (std::size_t i = at; i < end; ++i)
+            slice.starts.push_back(std::move(starts[i]));
+        Item item{.command = std::move(slice), .principal = kEngine};
+        item.on_reply = [this](const Result<api::Reply>&) {
+            {
+                const std::lock_guard lock(mutex_);
+                --unanswered_;
+            }
+            news_.notify_all();
+        };
+        {
+            const std::lock_guard lock(mutex_);
+            ++unanswered_;
+        }
+        if (lanes_->try_push(Lane::Plan, std::move(item))) continue;
+        const std::lock_guard lock(mutex_);
+        --unanswered_;  // A full lane: what is left is found again by the next pass.
+        return;
+    }
+}
+
+}  // namespace twinyard::controller
