@@ -59,7 +59,9 @@ class ProcessContainer {
     /// Signals each of pids() once. Processes forked meanwhile may be missed: kill_all() is for the
     /// end.
     [[nodiscard]] virtual Status signal_all(int signal) = 0;
-    /// Stops, or lets go on, all processes. Without cgroups by SIGSTOP and SIGCONT.
+    /// Stops, or lets go on, all processes; without cgroups by SIGSTOP and SIGCONT. Back when they
+    /// stand still (half a second at most). A frozen process runs no code, but a signal that it
+    /// does not handle may end it (v2).
     [[nodiscard]] virtual Status freeze() = 0;
     [[nodiscard]] virtual Status thaw() = 0;
     /// SIGKILL to all until none is left, fork bombs too (frozen first). Blocks; Unavailable naming

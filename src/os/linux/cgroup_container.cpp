@@ -77,6 +77,7 @@ class CgroupContainer final : public ProcessContainer {
     /// The group that processes are put in, made if need be.
     [[nodiscard]] Result<std::string> leaf_in(const CgroupHierarchy& hierarchy) const;
     [[nodiscard]] Status set_frozen(bool frozen);
+    [[nodiscard]] bool none_left();
     void kill_once();
     void add_cpu_usage(ContainerUsage& usage) const;
     void add_memory_usage(ContainerUsage& usage) const;
@@ -204,11 +205,25 @@ void CgroupContainer::kill_once() {
     [[maybe_unused]] const Status thawed = thaw();
 }
 
+/// Asks the kernel, not pids(): a process that forks on and on is listed, but gone when it is
+/// looked at.
+bool CgroupContainer::none_left() {
+    const CgroupHierarchy& tracking = tree_.tracking();
+    const std::string group = group_in(tracking);
+    if (tracking.version == 2) return cgroup_value(group + "/cgroup.events", "populated") == 0;
+    std::vector<pid_t> raw;
+    collect_pids(group, 0, raw);
+    return std::all_of(raw.begin(), raw.end(), [](pid_t pid) {
+        const Result<ProcessStat> stat = process_stat(pid);
+        return pid == ::getpid() || (stat && stat->dead());
+    });
+}
+
 Status CgroupContainer::kill_all(Millis patience) {
     const auto empty = [this] {
-        if (pids().empty()) return true;
+        if (none_left()) return true;
         kill_once();
-        return pids().empty();
+        return none_left();
     };
     if (retry_until(patience, empty)) return {};
     return fail(ErrorCode::Unavailable, name_ + ": still running: " + list_pids(pids()));

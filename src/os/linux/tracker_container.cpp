@@ -44,6 +44,12 @@ std::string marker_of(pid_t pid) {
     return value;
 }
 
+/// The pid that the kernel gave last: new at each fork anywhere on the host.
+std::string last_pid() {
+    const std::string text = read_file("/proc/loadavg", 4096).value_or(std::string());
+    return text.substr(text.rfind(' ') + 1);
+}
+
 bool is_inside(std::string_view value, std::string_view name) {
     return value == name ||
            (value.size() > name.size() && value.starts_with(name) && value[name.size()] == '/');
@@ -75,6 +81,14 @@ class TrackerContainer final : public ProcessContainer {
     }
     /// Members now, dead ones left out.
     [[nodiscard]] std::vector<ProcessStat> members();
+    [[nodiscard]] bool all_stopped();
+    /// True when surely nobody is left, also nobody who forks on and on and is never there when we
+    /// look.
+    [[nodiscard]] bool none_left();
+    /// Signals every member, and every process group of a session of ours as a whole: a group
+    /// signal cannot be evaded by forking, as the kernel holds a fork back while a signal is
+    /// pending.
+    void signal_firmly(const std::vector<ProcessStat>& found, int signal);
     [[nodiscard]] bool is_seed(const ProcessStat& process) const;
     [[nodiscard]] bool in_known_session(const ProcessStat& process,
                                         const std::map<pid_t, ProcessId>& by_pid) const;
@@ -189,17 +203,51 @@ Status TrackerContainer::signal_all(int signal) {
     return {};
 }
 
+bool TrackerContainer::all_stopped() {
+    const std::vector<ProcessStat> now = members();
+    return std::all_of(now.begin(), now.end(), [](const ProcessStat& process) {
+        return process.state == 'T' || process.state == 't';
+    });
+}
+
+void TrackerContainer::signal_firmly(const std::vector<ProcessStat>& found, int signal) {
+    std::set<pid_t> groups;
+    for (const ProcessStat& process : found) {
+        [[maybe_unused]] const Status sent = send_signal(process.id, signal);
+        if (sessions_.contains(process.session)) groups.insert(process.group);
+    }
+    for (const pid_t group : groups) {
+        [[maybe_unused]] const Status sent = send_signal_to_group(group, signal);
+    }
+}
+
+bool TrackerContainer::none_left() {
+    constexpr int kLooksMax = 10;
+    for (int look = 0; look < kLooksMax; ++look) {
+        const std::string before = last_pid();
+        if (!pids().empty()) return false;
+        // No fork on the whole host while we looked: then nobody can have slipped through. On a
+        // busy host this may never be so, and several looks must do.
+        if (last_pid() == before) return true;
+    }
+    return true;
+}
+
 Status TrackerContainer::freeze() {
     // Until a look finds nobody new: what runs may fork while we look, what is stopped may not.
     std::set<ProcessId> stopped;
     for (int round = 0; round < kStopRoundsMax; ++round) {
-        bool fresh = false;
-        for (const ProcessId& id : pids()) {
-            if (!stopped.insert(id).second) continue;
-            fresh = true;
-            [[maybe_unused]] const Status sent = send_signal(id, SIGSTOP);
+        const std::vector<ProcessStat> found = members();
+        const bool fresh = std::any_of(found.begin(), found.end(), [&](const ProcessStat& process) {
+            return stopped.insert(process.id).second;
+        });
+        for (const ProcessStat& process : found)
+            stopped.insert(process.id);
+        if (!fresh) {
+            retry_until(Millis(500), [this] { return all_stopped(); });
+            return {};
         }
-        if (!fresh) return {};
+        signal_firmly(found, SIGSTOP);
     }
     return fail(ErrorCode::Unavailable, name_ + ": forks faster than it can be stopped");
 }
@@ -210,10 +258,10 @@ Status TrackerContainer::thaw() {
 
 Status TrackerContainer::kill_all(Millis patience) {
     const auto empty = [this] {
-        if (pids().empty()) return true;
+        if (none_left()) return true;
         [[maybe_unused]] const Status frozen = freeze();
-        [[maybe_unused]] const Status killed = signal_all(SIGKILL);
-        return pids().empty();
+        signal_firmly(members(), SIGKILL);
+        return none_left();
     };
     if (retry_until(patience, empty)) return {};
     return fail(ErrorCode::Unavailable, name_ + ": still running: " + list_pids(pids()));

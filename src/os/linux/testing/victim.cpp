@@ -6,7 +6,9 @@
 //   double-fork DIR    a daemon: fork, setsid, fork, parents exit
 //   hidden-daemon DIR  the same, with an empty environment
 //   bomb DIR N         forks without end, at most N alive below one parent, all ignoring TERM
+//   runner DIR         forks and exits, over and over, so that it is never at one pid for long
 //   ignore-term DIR    ignores TERM
+//   ends-by-usr1 DIR   exits when its handler of USR1 runs
 //   burn MS            uses the processor for so long
 //   eat MEGABYTES      writes to so much memory
 // Those with DIR make the file DIR/PID once they are in place, and then stay.
@@ -107,6 +109,15 @@ int become_daemon(const std::string& folder, char** program, bool hidden) {
     }
 }
 
+[[noreturn]] void run_away(const std::string& folder) {
+    announce(folder);
+    const struct timespec moment = {0, 200 * 1000};
+    while (true) {
+        if (::fork() != 0) ::_exit(0);
+        ::nanosleep(&moment, nullptr);
+    }
+}
+
 int burn(long milliseconds) {
     volatile unsigned long work = 0;
     while (::clock() / (CLOCKS_PER_SEC / 1000) < milliseconds)
@@ -138,8 +149,13 @@ int main(int argc, char** argv) {
     if (mode == "double-fork") return become_daemon(value, argv, false);
     if (mode == "hidden-daemon") return become_daemon(value, argv, true);
     if (mode == "bomb") bomb(value, std::atoi(argv[3]));
+    if (mode == "runner") run_away(value);
     if (mode == "ignore-term") {
         ::signal(SIGTERM, SIG_IGN);
+        stay(value);
+    }
+    if (mode == "ends-by-usr1") {
+        ::signal(SIGUSR1, [](int) { ::_exit(0); });
         stay(value);
     }
     if (mode == "burn") return burn(std::atol(value.c_str()));
