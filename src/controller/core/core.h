@@ -97,6 +97,9 @@ class Core {
     /// What the store holds once all batches are durable. Costs a copy of everything: for checks.
     [[nodiscard]] Records records() const;
 
+    /// The same view as snapshot(), without a copy: holds until the next command.
+    [[nodiscard]] const model::Snapshot& state_view() const;
+
     struct State;
     [[nodiscard]] const State& state() const { return *state_; }
 
