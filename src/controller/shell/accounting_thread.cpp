@@ -102,8 +102,7 @@ Status AccountingThread::query(const api::AccountingQuery& query,
     // In the order of the listing: a job before its steps.
     using Key = std::tuple<model::JobId, model::WorkloadId, model::Attempt, std::int64_t>;
     const auto key_of = [](const api::AccountingRecord& r) {
-        const bool is_job = r.step == -1;
-        return Key{r.job, r.workload, r.attempt, is_job ? INT64_MIN : std::int64_t{r.step}};
+        return Key{r.job, r.workload, r.attempt, accounting::row_order(r.step)};
     };
     std::map<Key, api::AccountingRecord> rows;
     TRY_STATUS(history_.query(query, [&](const api::AccountingRecord& r) {
