@@ -14,11 +14,12 @@
 /// session of its own, no child to wait for, with standard streams on /dev/null:
 ///
 ///   twinyard-stepd --dir FOLDER --node NAME --node-dir AGENTS_FOLDER --containers BASE
-///       [--slurm-conf PATH] [--bin FOLDER] [--node-hostname] [--cpuset-alone] [--log FILE]
+///       [--slurm-conf PATH] [--bin FOLDER] [--node-hostname] [--cpuset-alone] [--log FILE] [--ready-fd N]
 ///
-/// The daemon takes the lock `lock` (a second one leaves at once), writes `pid`
-/// (os::write_pid_file), listens on `socket`, and serves the agent (same user as itself, nobody
-/// else):
+/// The daemon takes the lock `lock` (os::lock_file; a second one leaves at once, and so does one
+/// that then finds `exit`), writes `pid` (os::write_pid_file), listens on the socket, writes one
+/// byte to the descriptor of --ready-fd and closes it, and serves the agent (same user as itself,
+/// nobody else):
 /// - StepdWatch: a stream of ObservedRun, the present state first, then each change. Its
 ///   `address` is that of the socket. Ready once prolog and container are there; nothing of the
 ///   user's runs before Go.
@@ -34,8 +35,9 @@
 /// alone it ends by itself kStepdLinger after `exit`. The agent removes the folder when the
 /// controller has said Forget.
 ///
-/// Neither a living pid nor `exit`: the agent kills what is in the job's container (name = the
-/// folder's, base = BASE; both as in os/process_container.h), and reports Ended, LaunchFailed.
+/// Nobody holds the lock and there is no `exit`: the agent takes the lock, kills what is in the
+/// job's container (name = the folder's, base = BASE; both as in os/process_container.h), writes
+/// `exit` itself and reports Ended.
 namespace twinyard::api {
 
 struct StepdFiles {
@@ -63,6 +65,7 @@ struct StepdFlags {
     /// The node's cpus are declared and not this host's: no cpuset, no affinity.
     static constexpr std::string_view kCpusetAlone = "--cpuset-alone";
     static constexpr std::string_view kLog = "--log";
+    static constexpr std::string_view kReadyFd = "--ready-fd";
 };
 
 inline constexpr std::string_view kStepdProgram = "twinyard-stepd";
