@@ -64,8 +64,9 @@ struct StreamRequest {
 };
 
 /// A connection to one server that mends itself; many calls at a time. For daemons.
-/// Threads: methods from any thread, callbacks on the loop's thread; destroy and stop() as for
-/// Server (rpc/server.h).
+/// Threads: methods from any thread, callbacks on the loop's thread. stop() and destruction: with a
+/// loop of its own from any thread but never inside a callback; on a shared loop only on that
+/// loop's thread (callbacks may do it), or any while the loop is not running.
 class Client {
   public:
     /// On a thread of its own. Fails only on a malformed address: connecting goes on in the

@@ -80,9 +80,9 @@ class Loop {
     [[nodiscard]] Timer after(Millis delay, Callback fn);
 
     /// Calls `fn` with what `fd` is ready for, again and again while it is ready (level-triggered).
-    /// The owner keeps and closes `fd`, after the Watch is gone. One watch a descriptor. Regular
-    /// files cannot be watched: they are always ready. An end of file or an error shows as
-    /// readable.
+    /// The owner keeps and closes `fd`, after the Watch is gone. One watch a descriptor, which
+    /// becomes non-blocking. An end of file or an error shows as readable. What cannot be waited
+    /// for (a regular file: it is always ready) is reported once, and the watch is over.
     [[nodiscard]] Watch watch_fd(int fd,
                                  FdEvents events,
                                  std::move_only_function<void(FdEvents)> fn);

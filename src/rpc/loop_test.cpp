@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -170,13 +171,18 @@ TEST(WatchFd, EndOfFileShowsAsReadableAndWritableIsReported) {
 }
 
 TEST(WatchFd, WhatCannotBeWatchedIsReportedOnce) {
-    Loop loop;
-    int calls = 0;
-    const Watch watch = loop.watch_fd(9'999, kFdReadable, [&](FdEvents) { ++calls; });
-    const Timer end = loop.after(Millis{5}, [&] { loop.stop(); });
-    loop.run();
-    EXPECT_EQ(calls, 1);
-    EXPECT_FALSE(watch.active());
+    std::FILE* regular = std::tmpfile();
+    ASSERT_NE(regular, nullptr);
+    for (const int fd : {9'999, ::fileno(regular)}) {
+        Loop loop;
+        int calls = 0;
+        const Watch watch = loop.watch_fd(fd, kFdReadable, [&](FdEvents) { ++calls; });
+        const Timer end = loop.after(Millis{5}, [&] { loop.stop(); });
+        loop.run();
+        EXPECT_EQ(calls, 1) << fd;
+        EXPECT_FALSE(watch.active()) << fd;
+    }
+    std::fclose(regular);
 }
 
 TEST(OnSignal, RunsOnTheLoop) {

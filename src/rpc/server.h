@@ -105,7 +105,8 @@ struct ServerOptions {
 /// Listens on an address and hands every request to the handler. A half-open, slow or hostile
 /// client never delays others. Threads: with a loop of its own any thread may call stop() or
 /// destroy it (never from inside a callback); on a shared loop only that loop's thread, or any
-/// while the loop is not running. No callback runs after stop() returned.
+/// while the loop is not running. Calls still open are cancelled inside stop(), on its caller's
+/// thread; no callback runs after it returned. Not to be destroyed inside its own handler.
 class Server {
   public:
     /// On a thread of its own. Conflict: somebody listens there already.
