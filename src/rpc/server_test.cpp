@@ -372,6 +372,13 @@ TEST_F(Fixture, TooManyConnectionsAreToldSo) {
     EXPECT_TRUE(expect_echo_works()) << "a client that tries again gets in";
 }
 
+/// Sanitizers keep freed memory for a while, so there the figure says nothing about us.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMemoryIsOurs = false;
+#else
+constexpr bool kMemoryIsOurs = true;
+#endif
+
 std::size_t resident_bytes() {
     std::size_t total = 0;
     std::size_t resident = 0;
@@ -398,7 +405,9 @@ TEST_F(Fixture, AThousandIdleConnectionsCostLittle) {
                   kFrameHeaderSize + 40'000);
     }
     EXPECT_EQ(server->connections(), 1000U);
-    EXPECT_LT(resident_bytes() - before, 1000U * 16 * 1024);
+    if (kMemoryIsOurs) {
+        EXPECT_LT(resident_bytes() - before, 1000U * 16 * 1024);
+    }
     EXPECT_TRUE(expect_echo_works());
 }
 
