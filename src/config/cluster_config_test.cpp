@@ -62,6 +62,9 @@ TEST(ClusterConfig, WithoutAFile) {
     const model::ClusterConfig config = cluster_config(TwinyardYaml{});
     EXPECT_TRUE(config.nodes_may_join);
     EXPECT_EQ(config.limits.jobs_max, 1'000'000U);
+    const std::string shown = render_config(builtin_conf(), {});
+    EXPECT_NE(shown.find("\nMaxJobCount             = 1000000\n"), std::string::npos);
+    EXPECT_NE(shown.find("\nMaxArraySize            = 1000001\n"), std::string::npos);
     ASSERT_EQ(config.partitions.size(), 1U);
     EXPECT_TRUE(config.partitions[0].is_default);
     EXPECT_TRUE(config.partitions[0].all_nodes);

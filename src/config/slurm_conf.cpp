@@ -298,6 +298,13 @@ std::size_t SlurmConf::node_count() const {
     return count;
 }
 
+SlurmConf builtin_conf() {
+    SlurmConf conf;
+    conf.parameters.max_job_count = 1'000'000;
+    conf.parameters.max_array_size = 1'000'001;
+    return conf;
+}
+
 Reading read(std::string_view text, const std::string& name, const FileLoader& loader) {
     Reading reading;
     reading.conf.file = name;

@@ -61,6 +61,9 @@ struct Reading {
     Findings findings;
 };
 
+/// What holds without any slurm.conf: Slurm's defaults, but a million jobs and array elements.
+[[nodiscard]] SlurmConf builtin_conf();
+
 /// Reads a configuration text; Include goes through the loader. Never fails as a whole: the
 /// findings tell.
 [[nodiscard]] Reading read(std::string_view text,
