@@ -39,12 +39,17 @@ function(twinyard_module name)
     endif()
 endfunction()
 
-# twinyard_program(twinyard-agent SOURCE agent.cpp DEPS agent_shell os_linux): a main of apps/ into bin/.
+# twinyard_program(twinyard-agent SOURCE agent.cpp DEPS agent_shell os_linux): a main of apps/ into libexec/, where daemons
+# and the verbs that `twinyard` executes live; with BIN into bin/.
 function(twinyard_program name)
-    cmake_parse_arguments(ARG "" "SOURCE" "DEPS;LIBS" ${ARGN})
+    cmake_parse_arguments(ARG "BIN" "SOURCE" "DEPS;LIBS" ${ARGN})
     set(deps ${ARG_DEPS})
     list(TRANSFORM deps PREPEND twinyard_)
     add_executable(${name} ${ARG_SOURCE})
     target_link_libraries(${name} PRIVATE ${deps} ${ARG_LIBS})
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+    set(folder libexec)
+    if(ARG_BIN)
+        set(folder bin)
+    endif()
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
 endfunction()
