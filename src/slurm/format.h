@@ -76,7 +76,7 @@ struct SortKey {
                                                       std::string_view text,
                                                       std::string_view what);
 
-/// 1024 → "1K", 2,000,000 → "2000000": a count with Slurm's units, only where nothing is lost.
+/// "64G", "1000M": the largest unit that loses nothing; with convert_units false always M.
 [[nodiscard]] std::string memory_text(std::int64_t mega_bytes, bool convert_units);
 
 }  // namespace twinyard::slurm

@@ -132,6 +132,15 @@ std::string list_or(const std::vector<std::string>& list, std::string_view none)
     return list.empty() ? std::string(none) : join(list, ",");
 }
 
+void count_device(std::vector<model::DeviceRequest>& devices, const std::string& class_path) {
+    const auto found = std::ranges::find(devices, class_path, &model::DeviceRequest::class_path);
+    if (found == devices.end()) {
+        devices.push_back({class_path, 1, 0});
+    } else {
+        ++found->count;
+    }
+}
+
 void set_totals(PartitionRow& row, const Snapshot& snapshot) {
     std::vector<std::string_view> names(row.node_names.begin(), row.node_names.end());
     std::ranges::sort(names);
@@ -141,7 +150,7 @@ void set_totals(PartitionRow& row, const Snapshot& snapshot) {
         amounts.cpus += node->capacity.cpus;
         amounts.memory_bytes += node->capacity.memory_bytes;
         for (const model::Device& device : node->capacity.devices)
-            amounts.devices.push_back({device.class_path, 1, 0});
+            count_device(amounts.devices, device.class_path);
     });
     row.total_nodes = static_cast<std::uint32_t>(row.node_names.size());
     row.total_cpus = static_cast<std::uint32_t>(amounts.cpus);
