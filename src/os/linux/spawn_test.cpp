@@ -142,9 +142,9 @@ TEST_F(Spawn, BeginsWithFreshSignals) {
 TEST_F(Spawn, SetsLimitsAndAffinityAndNice) {
     SpawnRequest work = request({"/bin/sh", "-c", "ulimit -Sn; ulimit -Hn; ulimit -Sc; nice"});
     work.limits = {{RLIMIT_NOFILE, 100, 200}, {RLIMIT_CORE, 0, {}}};
-    work.nice = 5;
+    work.nice = 19;
     work.affinity = {0};
-    EXPECT_EQ(run(work), "100\n200\n0\n5\n");
+    EXPECT_EQ(run(work), "100\n200\n0\n19\n");
     work.argv = {"grep", "Cpus_allowed_list", "/proc/self/status"};
     EXPECT_THAT(run(work), HasSubstr("\t0\n"));
     work.affinity = {100000};

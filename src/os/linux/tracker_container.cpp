@@ -50,6 +50,16 @@ std::string last_pid() {
     return text.substr(text.rfind(' ') + 1);
 }
 
+/// Whether a group is still the one whose leader began at `start_time` (0: had ended). A number is
+/// not given to a new process while a group has it: a leader that began at another time means that
+/// the group is gone.
+bool still_there(pid_t group, std::uint64_t start_time) {
+    const Result<ProcessStat> leader = process_stat(group);
+    if (leader) return leader->id.start_time == start_time;
+    const Status there = send_signal_to_group(group, 0);
+    return there || there.error().code() != ErrorCode::NotFound;
+}
+
 bool is_inside(std::string_view value, std::string_view name) {
     return value == name ||
            (value.size() > name.size() && value.starts_with(name) && value[name.size()] == '/');
@@ -85,13 +95,14 @@ class TrackerContainer final : public ProcessContainer {
     /// True when surely nobody is left, also nobody who forks on and on and is never there when we
     /// look.
     [[nodiscard]] bool none_left();
-    /// Signals every member, and every process group of a session of ours as a whole: a group
-    /// signal cannot be evaded by forking, as the kernel holds a fork back while a signal is
+    /// Signals every member, and every known process group as a whole, seen just now or not: a
+    /// group signal cannot be evaded by forking, as the kernel holds a fork back while one is
     /// pending.
     void signal_firmly(const std::vector<ProcessStat>& found, int signal);
     [[nodiscard]] bool is_seed(const ProcessStat& process) const;
     [[nodiscard]] bool in_known_session(const ProcessStat& process,
                                         const std::map<pid_t, ProcessId>& by_pid) const;
+    void forget_ended(const std::vector<ProcessStat>& found);
     void remember_sessions(const std::vector<ProcessStat>& found,
                            const std::map<pid_t, ProcessId>& by_pid);
 
@@ -99,9 +110,12 @@ class TrackerContainer final : public ProcessContainer {
     std::string marker_;
     pid_t reaper_;
     std::set<ProcessId> roots_;
-    /// Sessions with members at the last look, with their leader's start time (0: the leader had
-    /// ended).
+    /// Sessions and process groups that began inside, with their leader's start time (0: it had
+    /// ended when first seen). Kept until the kernel says that nobody is in them.
     std::map<pid_t, std::uint64_t> sessions_;
+    std::map<pid_t, std::uint64_t> groups_;
+    /// Sessions of adopted processes that began outside: never to be followed.
+    std::set<pid_t> foreign_sessions_;
     std::uint64_t memory_peak_bytes_ = 0;
 };
 
@@ -115,7 +129,12 @@ Status TrackerContainer::add_pid(pid_t pid) {
     TRY(const ProcessStat stat, process_stat(pid));
     roots_.insert(stat.id);
     // Its session is only ours to follow if it began one itself.
-    if (stat.session == pid) sessions_[pid] = stat.id.start_time;
+    if (stat.session != pid) {
+        foreign_sessions_.insert(stat.session);
+        return {};
+    }
+    sessions_[pid] = stat.id.start_time;
+    groups_[pid] = stat.id.start_time;
     return {};
 }
 
@@ -134,23 +153,37 @@ bool TrackerContainer::in_known_session(const ProcessStat& process,
     return leader == by_pid.end() || leader->second.start_time == session->second;
 }
 
+void TrackerContainer::forget_ended(const std::vector<ProcessStat>& found) {
+    const auto gone = [](const auto& entry) { return !still_there(entry.first, entry.second); };
+    std::erase_if(groups_, gone);
+    std::erase_if(sessions_, [&](const auto& entry) {
+        const bool seen = std::any_of(found.begin(), found.end(), [&](const ProcessStat& process) {
+            return process.session == entry.first;
+        });
+        return !seen && gone(entry);
+    });
+}
+
 void TrackerContainer::remember_sessions(const std::vector<ProcessStat>& found,
                                          const std::map<pid_t, ProcessId>& by_pid) {
+    forget_ended(found);
+    std::set<pid_t> inside;
+    for (const ProcessStat& process : found)
+        inside.insert(process.id.pid);
+    const auto start_of = [&](pid_t pid) {
+        const auto at = by_pid.find(pid);
+        return at == by_pid.end() ? std::uint64_t{0} : at->second.start_time;
+    };
     const pid_t own = ::getsid(0);
-    std::map<pid_t, std::uint64_t> sessions;
     for (const ProcessStat& process : found) {
-        const bool theirs = process.session != own && process.session > 0;
-        const auto leader = by_pid.find(process.session);
-        const bool leader_inside =
-            leader == by_pid.end() ||
-            std::any_of(found.begin(), found.end(), [&](const ProcessStat& other) {
-                return other.id == leader->second;
-            });
-        if (!theirs || !leader_inside) continue;
-        sessions[process.session] =
-            leader == by_pid.end() ? sessions_[process.session] : leader->second.start_time;
+        const pid_t session = process.session;
+        const bool leader_outside =
+            by_pid.contains(session) && !inside.contains(session) && !sessions_.contains(session);
+        if (session <= 0 || session == own || foreign_sessions_.contains(session)) continue;
+        if (leader_outside) continue;
+        sessions_.try_emplace(session, start_of(session));
+        groups_.try_emplace(process.group, start_of(process.group));
     }
-    sessions_ = std::move(sessions);
 }
 
 std::vector<ProcessStat> TrackerContainer::members() {
@@ -211,12 +244,11 @@ bool TrackerContainer::all_stopped() {
 }
 
 void TrackerContainer::signal_firmly(const std::vector<ProcessStat>& found, int signal) {
-    std::set<pid_t> groups;
     for (const ProcessStat& process : found) {
         [[maybe_unused]] const Status sent = send_signal(process.id, signal);
-        if (sessions_.contains(process.session)) groups.insert(process.group);
     }
-    for (const pid_t group : groups) {
+    for (const auto& [group, start_time] : groups_) {
+        if (!still_there(group, start_time)) continue;
         [[maybe_unused]] const Status sent = send_signal_to_group(group, signal);
     }
 }
@@ -243,7 +275,8 @@ Status TrackerContainer::freeze() {
         });
         for (const ProcessStat& process : found)
             stopped.insert(process.id);
-        if (!fresh) {
+        // The first round always signals: a look may have missed a group that never stands still.
+        if (!fresh && round > 0) {
             retry_until(Millis(500), [this] { return all_stopped(); });
             return {};
         }
@@ -258,7 +291,7 @@ Status TrackerContainer::thaw() {
 
 Status TrackerContainer::kill_all(Millis patience) {
     const auto empty = [this] {
-        if (none_left()) return true;
+        if (groups_.empty() && none_left()) return true;
         [[maybe_unused]] const Status frozen = freeze();
         signal_firmly(members(), SIGKILL);
         return none_left();
