@@ -145,14 +145,19 @@ class Reader {
                 error(line, pair.error().message());
                 break;
             }
+            if (equal_nocase(pair->key, "ClusterName")) cluster_name_ = to_lower(pair->value);
             line.pairs.push_back(*std::move(pair));
         }
         if (!line.pairs.empty()) lines_.push_back(std::move(line));
     }
 
     void include(std::string_view target, const ConfLine& at) {
+        // As in Slurm: "%c" is the cluster's name as known so far, a relative path starts at the
+        // main file.
         std::string path(target);
-        if (path.front() != '/') path.insert(0, directory_of(at.file));
+        const std::size_t modifier = path.find("%c");
+        if (modifier != std::string::npos) path.replace(modifier, 2, cluster_name_);
+        if (path.front() != '/') path.insert(0, directory_of(open_.front()));
         const std::string shown = printable(target, 200);
         if (std::ranges::find(open_, path) != open_.end()) {
             return error(at, "Include " + shown + ": the file includes itself");
@@ -170,6 +175,7 @@ class Reader {
     Findings& findings_;
     std::vector<std::string> open_;
     std::vector<ConfLine> lines_;
+    std::string cluster_name_;
     std::size_t total_ = 0;
 };
 

@@ -41,7 +41,8 @@ using FileLoader = std::function<Result<std::string>(const std::string& path)>;
 [[nodiscard]] Result<std::string> read_file(const std::string& path);
 
 /// Cuts a Slurm configuration text into lines of pairs; `Include` is followed through `loader`,
-/// relative to the including file. What is malformed becomes a finding and the rest is still read.
+/// relative to the folder of the first file, `%c` being the cluster's name. What is malformed
+/// becomes a finding and the rest is still read.
 [[nodiscard]] std::vector<ConfLine> read_lines(std::string_view text,
                                                const std::string& name,
                                                const FileLoader& loader,

@@ -128,8 +128,8 @@ TEST(SlurmConf, PartitionsNameNodesInManyWays) {
 
 TEST(SlurmConf, Includes) {
     const auto loader = loader_of({{"/etc/slurm/nodes.conf", "NodeName=n1 CPUs=2\nNodeNam=n2\n"},
-                                   {"/else/p.conf", "Include more.conf\n"},
-                                   {"/else/more.conf", "PartitionName=p Nodes=n1\n"},
+                                   {"/else/p.conf", "ClusterName=Yard\nInclude more_%c.conf\n"},
+                                   {"/etc/slurm/more_yard.conf", "PartitionName=p Nodes=n1\n"},
                                    {"/etc/slurm/loop.conf", "Include loop.conf\n"}});
     const Reading reading = read(
         "include nodes.conf\nInclude /else/p.conf\nInclude none.conf\n"
