@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kCountMax = 1'000'000;
 
 bool is_gres_word(std::string_view word) {
-    if (word.empty() || word.size() > 64) return false;
+    if (word.empty() || word.size() > 64 || word.front() == '-') return false;
     return std::ranges::all_of(word, [](char c) {
         return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_' || c == '-' ||
                c == '.';
