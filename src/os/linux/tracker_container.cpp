@@ -65,10 +65,23 @@ bool is_inside(std::string_view value, std::string_view name) {
            (value.size() > name.size() && value.starts_with(name) && value[name.size()] == '/');
 }
 
+/// A session leader that was told to one container; the outer ones know it too.
+struct KnownLeader {
+    std::string container;
+    ProcessId id;
+};
+using KnownLeaders = std::vector<KnownLeader>;
+
 class TrackerContainer final : public ProcessContainer {
   public:
-    TrackerContainer(const std::string& base, std::string name, pid_t reaper)
-        : name_(std::move(name)), marker_(base + '/' + name_), reaper_(reaper) {}
+    TrackerContainer(const std::string& base,
+                     std::string name,
+                     pid_t reaper,
+                     std::shared_ptr<KnownLeaders> leaders)
+        : name_(std::move(name)),
+          marker_(base + '/' + name_),
+          reaper_(reaper),
+          leaders_(std::move(leaders)) {}
 
     const std::string& name() const override { return name_; }
     Result<ContainerEntry> entry() override;
@@ -91,6 +104,7 @@ class TrackerContainer final : public ProcessContainer {
     }
     /// Members now, dead ones left out.
     [[nodiscard]] std::vector<ProcessStat> members();
+    void take_over_leaders();
     [[nodiscard]] bool all_stopped();
     /// True when surely nobody is left, also nobody who forks on and on and is never there when we
     /// look.
@@ -109,6 +123,8 @@ class TrackerContainer final : public ProcessContainer {
     std::string name_;
     std::string marker_;
     pid_t reaper_;
+    /// Owned by the factory and by each of its containers: either may go first.
+    std::shared_ptr<KnownLeaders> leaders_;
     std::set<ProcessId> roots_;
     /// Sessions and process groups that began inside, with their leader's start time (0: it had
     /// ended when first seen). Kept until the kernel says that nobody is in them.
@@ -133,9 +149,19 @@ Status TrackerContainer::add_pid(pid_t pid) {
         foreign_sessions_.insert(stat.session);
         return {};
     }
-    sessions_[pid] = stat.id.start_time;
-    groups_[pid] = stat.id.start_time;
+    leaders_->push_back({name_, stat.id});
     return {};
+}
+
+void TrackerContainer::take_over_leaders() {
+    std::erase_if(*leaders_, [](const KnownLeader& leader) {
+        return !still_there(leader.id.pid, leader.id.start_time);
+    });
+    for (const KnownLeader& leader : *leaders_) {
+        if (!is_inside(leader.container, name_)) continue;
+        sessions_.try_emplace(leader.id.pid, leader.id.start_time);
+        groups_.try_emplace(leader.id.pid, leader.id.start_time);
+    }
 }
 
 bool TrackerContainer::is_seed(const ProcessStat& process) const {
@@ -187,6 +213,7 @@ void TrackerContainer::remember_sessions(const std::vector<ProcessStat>& found,
 }
 
 std::vector<ProcessStat> TrackerContainer::members() {
+    take_over_leaders();
     const std::vector<ProcessStat> all = all_processes();
     std::map<pid_t, ProcessId> by_pid;
     std::multimap<pid_t, const ProcessStat*> children;
@@ -208,16 +235,17 @@ std::vector<ProcessStat> TrackerContainer::members() {
     while (!open.empty()) {
         const ProcessStat* process = open.back();
         open.pop_back();
-        // Dead ones are kept for what hangs on them, not shown.
-        if (!process->dead()) found.push_back(*process);
+        found.push_back(*process);
         const auto [first, last] = children.equal_range(process->id.pid);
         for (auto child = first; child != last; ++child)
             take(*child->second);
     }
+    // Dead ones tell of sessions and groups that live on; then they have done their part.
+    remember_sessions(found, by_pid);
+    std::erase_if(found, [](const ProcessStat& process) { return process.dead(); });
     std::sort(found.begin(), found.end(), [](const ProcessStat& a, const ProcessStat& b) {
         return a.id < b.id;
     });
-    remember_sessions(found, by_pid);
     return found;
 }
 
@@ -336,7 +364,7 @@ class TrackerFactory final : public ContainerFactory {
 
     Result<std::unique_ptr<ProcessContainer>> create(std::string_view name, pid_t reaper) override {
         TRY_STATUS(check_container_name(name));
-        return std::make_unique<TrackerContainer>(base_, std::string(name), reaper);
+        return std::make_unique<TrackerContainer>(base_, std::string(name), reaper, leaders_);
     }
 
     std::vector<std::string> existing() override {
@@ -357,6 +385,7 @@ class TrackerFactory final : public ContainerFactory {
   private:
     std::string base_;
     std::string text_;
+    std::shared_ptr<KnownLeaders> leaders_ = std::make_shared<KnownLeaders>();
 };
 
 }  // namespace
