@@ -45,6 +45,7 @@ constexpr std::string_view kNoBcast = "sbcast is not built yet";
 constexpr std::string_view kNoMpi = "MPI plugins are not built yet";
 constexpr std::string_view kOwnLimits = "the limit is our own";
 constexpr std::string_view kNoRest = "the REST interface is not built yet";
+constexpr std::string_view kNoMemoryMax = "a request is held against the memory of nodes alone yet";
 constexpr std::string_view kNoCron = "scrontab is not built yet";
 
 constexpr Row no(std::string_view key,
@@ -353,12 +354,18 @@ constexpr auto kTable = std::to_array<Row>({
         set_number<&P::max_job_count, 1, 0xffffffff>,
         show_number<&P::max_job_count>),
     yes("MaxJobId", set_number<&P::max_job_id, 1, 0x03ff0000>, show_number<&P::max_job_id>),
-    yes("MaxMemPerCPU",
-        set_memory<&P::memory_max, &MemoryRule::per_cpu>,
-        show_memory<&P::memory_max, &MemoryRule::per_cpu>),
-    yes("MaxMemPerNode",
-        set_memory<&P::memory_max, &MemoryRule::per_node>,
-        show_memory<&P::memory_max, &MemoryRule::per_node>),
+    {.key = "MaxMemPerCPU",
+     .effect = Effect::NoEffect,
+     .why = kNoMemoryMax,
+     .fine = "0,unlimited",
+     .set = set_memory<&P::memory_max, &MemoryRule::per_cpu>,
+     .show = show_memory<&P::memory_max, &MemoryRule::per_cpu>},
+    {.key = "MaxMemPerNode",
+     .effect = Effect::NoEffect,
+     .why = kNoMemoryMax,
+     .fine = "0,unlimited",
+     .set = set_memory<&P::memory_max, &MemoryRule::per_node>,
+     .show = show_memory<&P::memory_max, &MemoryRule::per_node>},
     no("MaxNodeCount", "nodes come from the file alone", "65536"),
     later("MaxStepCount",
           "the number of steps is not limited yet",

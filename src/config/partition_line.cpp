@@ -90,13 +90,17 @@ constexpr Row refuse(std::string_view key,
     return {key, Effect::Refused, why, fine, {}, set, nullptr};
 }
 
+constexpr std::string_view kNoMemoryMax = "a request is held against the memory of nodes alone yet";
 constexpr std::string_view kNotShared = "CPUs are never given to two jobs at once";
 
 constexpr auto kTable = std::to_array<Row>({
     yes("PartitionName", set_text<&L::name>),
     no("AllocNodes", "jobs are taken from every node", "all", set_allowed<&L::alloc_nodes>),
     yes("AllowAccounts", set_allowed<&L::allow_accounts>),
-    yes("AllowGroups", set_allowed<&L::allow_groups>),
+    refuse("AllowGroups",
+           "membership of groups is not checked yet: the partition would be open to all",
+           "all",
+           set_allowed<&L::allow_groups>),
     yes("AllowQos", set_allowed<&L::allow_qos>),
     no("Alternate", "a job stays in the partition that it asked for", "none"),
     no("CpuBind", "tasks are not bound to CPUs yet", "none"),
@@ -122,8 +126,14 @@ constexpr auto kTable = std::to_array<Row>({
     no("LLN", "nodes are packed: the fullest that fits goes first", "no,0"),
     yes("MaxCPUsPerNode", set_limit<&L::max_cpus_per_node, 0, 0x7fffffff>),
     no("MaxCPUsPerSocket", "CPUs are not counted by socket yet", "unlimited"),
-    yes("MaxMemPerCPU", set_memory<&L::memory_max, &MemoryRule::per_cpu>),
-    yes("MaxMemPerNode", set_memory<&L::memory_max, &MemoryRule::per_node>),
+    no("MaxMemPerCPU",
+       kNoMemoryMax,
+       "0,unlimited",
+       set_memory<&L::memory_max, &MemoryRule::per_cpu>),
+    no("MaxMemPerNode",
+       kNoMemoryMax,
+       "0,unlimited",
+       set_memory<&L::memory_max, &MemoryRule::per_node>),
     yes("MaxNodes", set_limit<&L::max_nodes, 0, 0x7fffffff>),
     yes("MaxTime", set_time<&L::max_time>),
     yes("MinNodes", set_number<&L::min_nodes, 0, 0x7fffffff>),

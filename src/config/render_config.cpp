@@ -58,7 +58,9 @@ std::vector<std::pair<std::string, std::string>> config_rows(const SlurmConf& co
     add_controllers(rows, conf, facts);
     add_job_defaults(rows, conf);
     rows.emplace_back("BOOT_TIME", facts.boot_time);
-    rows.emplace_back("NEXT_JOB_ID", std::to_string(facts.next_job_id));
+    if (facts.next_job_id > 0) {
+        rows.emplace_back("NEXT_JOB_ID", std::to_string(facts.next_job_id));
+    }
     rows.emplace_back("SLURM_CONF", facts.slurm_conf);
     rows.emplace_back("SLURM_VERSION", kSlurmVersion);
     std::ranges::stable_sort(rows, {}, [](const auto& row) { return to_lower(row.first); });

@@ -17,7 +17,7 @@ struct RunningFacts {
     std::string host_name;
     std::string boot_time;
     std::string slurm_conf;
-    std::uint64_t next_job_id = 1;
+    std::uint64_t next_job_id = 0;  ///< 0: not known, not shown.
 };
 
 /// Every row of `scontrol show config`, in Slurm's order. Values that the file gives and that have

@@ -242,6 +242,8 @@ TEST(SlurmConf, RefusedOnlyWhereItAsksForSomething) {
             << text;
     }
     EXPECT_FALSE(parse("SelectType=select/linear", "s", loader_of({})));
+    EXPECT_FALSE(parse("PartitionName=p AllowGroups=staff", "s", loader_of({})));
+    EXPECT_TRUE(parse("PartitionName=p AllowGroups=ALL", "s", loader_of({})));
     EXPECT_FALSE(parse("PartitionName=p Exclusive=USER", "s", loader_of({})));
 }
 
