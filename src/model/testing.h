@@ -146,6 +146,7 @@ class Words {
     group.members = words.has("n")
                         ? range(words.text("n"))
                         : Range{group.nodes.min, open ? group.nodes.min : group.nodes.max};
+    if (!words.has("n")) group.members_per_node = Range{1, 1};
     if (words.has("mpn")) group.members_per_node = range(words.text("mpn"));
     group.per_member.cpu_milli = 1000 * words.number("c", 1);
     group.per_member.memory_bytes = bytes(words.text("mem_each", "0"));

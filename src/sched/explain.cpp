@@ -6,6 +6,8 @@
 namespace twinyard::sched {
 namespace {
 
+/// A verdict names so many nodes at most.
+constexpr std::size_t kNodesNamedMax = 64;
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 constexpr std::int64_t kGibi = std::int64_t{1} << 30;
 
@@ -32,7 +34,7 @@ std::string duration_text(Millis length) {
     const std::int64_t seconds = (length.count() + 999) / 1000;
     if (seconds < 120) return std::to_string(seconds) + " s";
     const std::int64_t minutes = seconds / 60, hours = minutes / 60, days = hours / 24;
-    if (minutes < 120) return std::to_string(minutes) + " min";
+    if (minutes < 120 && minutes % 60 != 0) return std::to_string(minutes) + " min";
     if (hours < 48) {
         const std::string rest =
             minutes % 60 == 0 ? "" : " " + std::to_string(minutes % 60) + "min";
@@ -128,15 +130,20 @@ std::string demand_text(const Question& question, const model::Shortage& first) 
         return amount_text(first.what, first.need) + " on " + count_of(nodes, "node");
     std::string text = count_of(nodes, "node");
     const model::TaskGroup& group = *question.request.groups.front().group;
-    const char* joint = " with ";
+    std::string_view joint = " with ";
     for (const DeviceNeed& device : question.request.groups.front().devices) {
         const std::int64_t each = device.per_node + device.per_member;
         if (each == 0) continue;
-        text += joint + std::to_string(each) + " " + device.class_path;
+        text.append(joint).append(std::to_string(each) + " " + device.class_path);
         joint = " and ";
     }
     const std::int64_t milli = group.per_node.cpu_milli + group.per_member.cpu_milli;
-    if (milli > 0) text += joint + count_of((milli + 999) / 1000, "cpu");
+    if (milli > 0) {
+        text.append(joint).append(count_of((milli + 999) / 1000, "cpu"));
+        joint = " and ";
+    }
+    const std::int64_t bytes = group.per_node.memory_bytes + group.per_member.memory_bytes;
+    if (bytes > 0) text.append(joint).append(memory_text(bytes) + " of memory");
     if (question.request.groups.front().take_all.memory) text += ", all memory";
     if (question.request.groups.front().share == model::Share::WholeNode) text += ", to itself";
     return text + (nodes == 1 ? "" : " each");
@@ -277,6 +284,12 @@ model::VerdictPtr explain(const Question& question) {
     if (waits) {
         verdict->ahead = question.ahead.count;
         verdict->first_ahead = question.ahead.first;
+    }
+    if (question.wait == model::Wait::NodesUnavailable) {
+        question.unavailable.for_each([&](NodeIndex at) {
+            verdict->nodes.push_back(question.index.nodes()[at].node->name);
+            return verdict->nodes.size() < kNodesNamedMax;
+        });
     }
     verdict->text = text_of(question, verdict->shortages.front());
     return verdict;

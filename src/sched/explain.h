@@ -42,6 +42,7 @@ struct Question {
     std::uint32_t possible_nodes = 0;  ///< The same if nothing ran.
     Ahead ahead;
     std::optional<Millis> starts_in;  ///< Of a reserved start.
+    const NodeSet& unavailable;       ///< Nodes of the partition that may not be used now.
 };
 
 /// A verdict with its numbers and one sentence, in the model's words.

@@ -23,6 +23,12 @@ int hope(model::Wait wait) {
     }
 }
 
+/// Does it stand in the queue, before others?
+bool queues(model::Wait wait) {
+    return wait == model::Wait::Resources || wait == model::Wait::Priority ||
+           wait == model::Wait::EndlessHolders;
+}
+
 }  // namespace
 
 Pass::Pass(const Index& index, When when, const model::PriorityPolicy& policy, const Budget& budget)
@@ -33,6 +39,7 @@ Pass::Pass(const Index& index, When when, const model::PriorityPolicy& policy, c
       timeline_(index, when.now),
       idle_(Room::idle(index)),
       waiting_(index.partition_nodes().size()),
+      blockers_(index.partition_nodes().size()),
       blocked_(index.nodes().size()) {
     NodeSet schedulable(index.nodes().size()), configured(index.nodes().size());
     for (NodeIndex at = 0; at < index.nodes().size(); ++at) {
@@ -47,6 +54,10 @@ Pass::Pass(const Index& index, When when, const model::PriorityPolicy& policy, c
         usable_.back() &= schedulable;
         configured_.push_back(nodes);
         configured_.back() &= configured;
+        std::vector<std::uint32_t>& near = neighbours_.emplace_back();
+        for (std::uint32_t at = 0; at < index.partition_nodes().size(); ++at) {
+            if (nodes.intersects(index.partition_nodes()[at])) near.push_back(at);
+        }
     }
 }
 
@@ -82,16 +93,24 @@ void Pass::consider(const Alternative& alternative) {
     if (is_done(alternative) || waits_by_itself(alternative)) return;
     if (anyone_waits_) ++looked_behind_;
     Seen& seen = look_up(alternative);
-    const bool is_settled =
-        seen.verdict != nullptr && !(seen.may_be_reserved && may_reserve(alternative));
-    if (!is_settled) {
+    if (!seen.cannot_start) {
         if (try_start(alternative, seen)) return;
-        wait(alternative, seen);
+        give_up(alternative, seen);
     }
-    note(alternative, seen.verdict);
-    if (hope(seen.verdict->wait) == 0) return;
-    Waiting& waiting = waiting_[alternative.partition];
-    if (waiting.count++ == 0) waiting.first = alternative.entry->workload.get();
+    const model::VerdictPtr verdict = wait(alternative, seen);
+    note(alternative, verdict);
+    if (queues(verdict->wait)) count_waiting(alternative);
+}
+
+/// One that names several partitions stands before others once it waits in all of them.
+void Pass::count_waiting(const Alternative& alternative) {
+    const model::Workload& workload = *alternative.entry->workload;
+    const std::size_t partitions = workload.spec->partitions.size();
+    if (partitions > 1 && ++tried_[workload.id] < partitions) return;
+    for (const std::uint32_t near : neighbours_[alternative.partition]) {
+        Waiting& waiting = waiting_[near];
+        if (waiting.count++ == 0) waiting.first = &workload;
+    }
 }
 
 bool Pass::waits_by_itself(const Alternative& alternative) {
@@ -121,11 +140,11 @@ void Pass::look_first(const Alternative& alternative, Seen& seen) {
         partition_limit(spec, partition, index_.partition_nodes()[alternative.partition].count());
     if (why == model::Wait::None && !seen.request.unsupported.empty())
         why = model::Wait::Unsupported;
-    if (why != model::Wait::None) seen.verdict = verdict(alternative, seen, why, std::nullopt);
+    seen.why = why;
+    seen.cannot_start = why != model::Wait::None;
 }
 
 bool Pass::try_start(const Alternative& alternative, Seen& seen) {
-    if (seen.verdict != nullptr) return false;
     ++plan_.tested;
     const Gang gang =
         place(index_, seen.request, open_nodes(alternative), timeline_.window(seen.limit));
@@ -165,27 +184,39 @@ void Pass::start(const Alternative& alternative, const Seen& seen, const Gang& g
     started_.insert(workload.id);
 }
 
-/// It cannot start now: says why, and keeps lower work from delaying it.
-void Pass::wait(const Alternative& alternative, Seen& seen) {
-    anyone_waits_ = true;
-    const bool was_blocked = blocked_.intersects(usable_[alternative.partition]);
-    model::Wait why = seen.may_be_reserved ? model::Wait::None : why_never(alternative, seen);
-    std::optional<Millis> starts_in;
-    if (why == model::Wait::None) {
-        seen.may_be_reserved = true;
-        why = model::Wait::Priority;
-        if (policy_.backfill && may_reserve(alternative)) {
-            starts_in = try_reserve(alternative, seen);
-            if (starts_in) why = model::Wait::Resources;
-            seen.may_be_reserved = starts_in.has_value();  // Out of budget: do not search again.
-        } else if (!policy_.backfill && !was_blocked) {
-            why = model::Wait::Resources;
-        }
+void Pass::give_up(const Alternative& alternative, Seen& seen) {
+    seen.cannot_start = true;
+    seen.why = why_never(alternative, seen);
+    seen.may_be_reserved = seen.why == model::Wait::None;
+}
+
+/// It cannot start now: keeps lower work from delaying it, and says why.
+model::VerdictPtr Pass::wait(const Alternative& alternative, Seen& seen) {
+    const model::Wait why = seen.why == model::Wait::None ? model::Wait::Priority : seen.why;
+    const bool in_queue = queues(why);
+    model::VerdictPtr own;
+    if (in_queue) {
+        anyone_waits_ = true;
+        own = first_of_its_nodes(alternative, seen);
+        if (!policy_.backfill) block(alternative);
     }
-    const bool holds_up = why == model::Wait::Resources || why == model::Wait::Priority ||
-                          why == model::Wait::EndlessHolders;
-    if (!policy_.backfill && holds_up) block(alternative);
-    seen.verdict = verdict(alternative, seen, why, starts_in);
+    if (own != nullptr) return own;
+    if (seen.verdict == nullptr) seen.verdict = verdict(alternative, seen, why, std::nullopt);
+    return seen.verdict;
+}
+
+/// Null unless it gets a start reserved or (without backfill) is the first that waits there.
+model::VerdictPtr Pass::first_of_its_nodes(const Alternative& alternative, Seen& seen) {
+    if (!seen.may_be_reserved) return nullptr;
+    if (!policy_.backfill) {
+        if (blocked_.intersects(usable_[alternative.partition])) return nullptr;
+        return verdict(alternative, seen, model::Wait::Resources, std::nullopt);
+    }
+    if (!may_reserve(alternative)) return nullptr;
+    const std::optional<Millis> starts_in = try_reserve(alternative, seen);
+    seen.may_be_reserved = starts_in.has_value();  // Out of budget: do not search again.
+    if (!starts_in) return nullptr;
+    return verdict(alternative, seen, model::Wait::Resources, starts_in);
 }
 
 /// None: it fits once all that has an end has ended.
@@ -226,7 +257,8 @@ std::optional<Millis> Pass::try_reserve(const Alternative& alternative, const Se
 
 void Pass::block(const Alternative& alternative) {
     blocked_ |= index_.partition_nodes()[alternative.partition];
-    blockers_.emplace_back(alternative.workload, alternative.partition);
+    std::vector<model::WorkloadId>& blockers = blockers_[alternative.partition];
+    if (blockers.size() < 2) blockers.push_back(alternative.workload);
 }
 
 /// Nodes of the partition that nobody higher waits for (without backfill), but for its own other
@@ -238,8 +270,11 @@ NodeSet Pass::open_nodes(const Alternative& alternative) const {
         nodes -= blocked_;
         return nodes;
     }
-    for (const auto& [workload, partition] : blockers_) {
-        if (workload != alternative.workload) nodes -= index_.partition_nodes()[partition];
+    for (std::size_t partition = 0; partition < blockers_.size(); ++partition) {
+        const bool by_others = std::ranges::any_of(
+            blockers_[partition],
+            [&](model::WorkloadId blocker) { return blocker != alternative.workload; });
+        if (by_others) nodes -= index_.partition_nodes()[partition];
     }
     return nodes;
 }
@@ -267,6 +302,8 @@ model::VerdictPtr Pass::verdict(const Alternative& alternative,
                    ? count_fitting_nodes(index_, seen.request, nodes, room)
                    : 0U;
     };
+    NodeSet unavailable = configured_[partition];
+    unavailable -= usable_[partition];
     return explain(Question{
         .wait = why,
         .index = index_,
@@ -280,6 +317,7 @@ model::VerdictPtr Pass::verdict(const Alternative& alternative,
                                 : static_cast<std::uint32_t>(total_amounts(partition).nodes),
         .ahead = std::move(ahead),
         .starts_in = starts_in,
+        .unavailable = unavailable,
     });
 }
 

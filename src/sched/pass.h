@@ -37,8 +37,10 @@ class Pass {
     struct Seen {
         Request request;
         std::optional<Millis> limit;
-        model::VerdictPtr verdict;  ///< Not null: none of them can start in this pass.
+        bool cannot_start = false;  ///< None of them can in this pass: free capacity only shrinks.
+        model::Wait why = model::Wait::None;  ///< Then: what is wrong with all; None: they queue.
         bool may_be_reserved = false;
+        model::VerdictPtr verdict;  ///< Of all that have no reserved start of their own.
     };
     struct Waiting {
         std::uint32_t count = 0;
@@ -53,7 +55,10 @@ class Pass {
     void look_first(const Alternative& alternative, Seen& seen);
     [[nodiscard]] bool try_start(const Alternative& alternative, Seen& seen);
     void start(const Alternative& alternative, const Seen& seen, const Gang& gang);
-    void wait(const Alternative& alternative, Seen& seen);
+    void give_up(const Alternative& alternative, Seen& seen);
+    [[nodiscard]] model::VerdictPtr wait(const Alternative& alternative, Seen& seen);
+    [[nodiscard]] model::VerdictPtr first_of_its_nodes(const Alternative& alternative, Seen& seen);
+    void count_waiting(const Alternative& alternative);
     [[nodiscard]] model::Wait why_never(const Alternative& alternative, Seen& seen);
     [[nodiscard]] bool may_reserve(const Alternative& alternative) const;
     [[nodiscard]] std::optional<Millis> try_reserve(const Alternative& alternative,
@@ -79,11 +84,14 @@ class Pass {
     std::vector<std::uint64_t> free_devices_;
     bool users_matter_ = false;
     std::map<Key, Seen> seen_;  ///< Looked up only, never walked: pointers have no order to show.
-    std::vector<Waiting> waiting_;  ///< By partition.
+    std::vector<std::vector<std::uint32_t>>
+        neighbours_;                                  ///< By partition: those with common nodes.
+    std::vector<Waiting> waiting_;                    ///< By partition: in it and its neighbours.
+    std::map<model::WorkloadId, std::size_t> tried_;  ///< Partitions of those that name several.
     std::map<std::uint32_t, Amounts> free_amounts_, total_amounts_;
     std::map<model::Wait, model::VerdictPtr> own_verdicts_;
-    /// Without backfill: those that wait, and all nodes of their partitions.
-    std::vector<std::pair<model::WorkloadId, std::uint32_t>> blockers_;
+    /// Without backfill, by partition: the first two that wait, for whose sake its nodes are shut.
+    std::vector<std::vector<model::WorkloadId>> blockers_;
     NodeSet blocked_;
     std::set<model::WorkloadId> started_, reserved_;
     bool anyone_waits_ = false;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <tuple>
 
 #include "base/check.h"
@@ -462,16 +463,15 @@ std::vector<std::uint16_t> choose_devices(const Index& index,
             if (columns[device] == want.column) there.push_back(device);
         }
         CHECK(static_cast<std::int64_t>(there.size()) >= want.count);
-        const auto near = [&](std::uint16_t device) {
-            return std::ranges::count(there, devices[device].numa, [&](std::uint16_t other) {
-                return devices[other].numa;
-            });
-        };
+        std::map<std::int32_t, std::int32_t> peers;
+        for (const std::uint16_t device : there)
+            ++peers[devices[device].numa];
         // A NUMA node that has enough, the one with the fewest; else those with the most first.
         std::ranges::stable_sort(there, {}, [&](std::uint16_t device) {
-            const auto peers = near(device);
-            const bool enough = peers >= want.count;
-            return std::make_tuple(!enough, enough ? peers : -peers, devices[device].numa);
+            const std::int32_t numa = devices[device].numa;
+            const std::int32_t free_there = peers.at(numa);
+            const bool enough = free_there >= want.count;
+            return std::make_tuple(!enough, enough ? free_there : -free_there, numa);
         });
         chosen.insert(chosen.end(), there.begin(), there.begin() + want.count);
     }
