@@ -1,5 +1,6 @@
 #include "up/supervisor.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
