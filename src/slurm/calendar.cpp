@@ -1,6 +1,7 @@
 #include "slurm/calendar.h"
 
 #include <array>
+#include <cmath>
 
 namespace twinyard::slurm {
 
@@ -44,8 +45,9 @@ std::int64_t midnight_of(const Calendar& calendar, std::int64_t unix_s) {
 /// Near days by their name, so that a queue of today and tomorrow reads well.
 std::string relative(const Calendar& calendar, std::int64_t unix_s, std::int64_t now_s) {
     const std::tm time = calendar.to_local(unix_s);
-    const std::int64_t days =
-        (midnight_of(calendar, unix_s) - midnight_of(calendar, now_s) + 43'200) / 86'400;
+    const double between =
+        static_cast<double>(midnight_of(calendar, unix_s) - midnight_of(calendar, now_s));
+    const auto days = std::lround(between / 86'400);
     if (days == -1) return "Ystday " + print(time, "%H:%M");
     if (days == 0) return print(time, "%H:%M:%S");
     if (days == 1) return "Tomorr " + print(time, "%H:%M");

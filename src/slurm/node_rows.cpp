@@ -5,6 +5,7 @@
 #include "base/duration_text.h"
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "model/tres.h"
 #include "slurm/rows.h"
 #include "slurm/tres_text.h"
 #include "slurm/words.h"
@@ -79,13 +80,17 @@ std::string used_gres(const std::vector<model::Device>& devices,
     return text;
 }
 
-TresAmounts amounts_of(const NodeRow& row, const std::vector<model::Device>& devices) {
-    TresAmounts amounts;
+void count_devices(model::Amounts& amounts, const std::vector<model::Device>& devices) {
+    for (const model::Device& device : devices)
+        ++amounts.devices[std::string(model::class_root(device.class_path))];
+}
+
+std::string configured_tres(const NodeRow& row, const std::vector<model::Device>& devices) {
+    model::Amounts amounts;
     amounts.cpus = row.cpus;
     amounts.memory_bytes = row.memory_mb * kMiB;
-    for (const model::Device& device : devices)
-        amounts.devices.push_back({device.class_path, 1, 0});
-    return amounts;
+    count_devices(amounts, devices);
+    return model::amounts_text(amounts);
 }
 
 void set_use(NodeRow& row, const Node& node, const NodeUse& use) {
@@ -96,14 +101,14 @@ void set_use(NodeRow& row, const Node& node, const NodeUse& use) {
     const std::vector<std::uint16_t> used = indexes_of(use.devices);
     row.gres_used = used_gres(node.capacity.devices, used);
     if (use.grants == 0) return;
-    TresAmounts amounts;
+    model::Amounts amounts;
     amounts.cpus = row.cpus_alloc;
     amounts.memory_bytes = use.memory_bytes;
     for (const std::uint16_t index : used) {
         if (index >= node.capacity.devices.size()) continue;
-        amounts.devices.push_back({node.capacity.devices[index].class_path, 1, 0});
+        ++amounts.devices[std::string(model::class_root(node.capacity.devices[index].class_path))];
     }
-    row.alloc_tres = tres_text(amounts);
+    row.alloc_tres = model::amounts_text(amounts);
 }
 
 std::string_view state_word(model::PartitionState state) {
@@ -132,30 +137,20 @@ std::string list_or(const std::vector<std::string>& list, std::string_view none)
     return list.empty() ? std::string(none) : join(list, ",");
 }
 
-void count_device(std::vector<model::DeviceRequest>& devices, const std::string& class_path) {
-    const auto found = std::ranges::find(devices, class_path, &model::DeviceRequest::class_path);
-    if (found == devices.end()) {
-        devices.push_back({class_path, 1, 0});
-    } else {
-        ++found->count;
-    }
-}
-
 void set_totals(PartitionRow& row, const Snapshot& snapshot) {
     std::vector<std::string_view> names(row.node_names.begin(), row.node_names.end());
     std::ranges::sort(names);
-    TresAmounts amounts;
+    model::Amounts amounts;
     snapshot.nodes.for_each([&](std::uint64_t, const model::NodePtr& node) {
         if (!std::ranges::binary_search(names, std::string_view(node->name))) return;
         amounts.cpus += node->capacity.cpus;
         amounts.memory_bytes += node->capacity.memory_bytes;
-        for (const model::Device& device : node->capacity.devices)
-            count_device(amounts.devices, device.class_path);
+        count_devices(amounts, node->capacity.devices);
     });
     row.total_nodes = static_cast<std::uint32_t>(row.node_names.size());
     row.total_cpus = static_cast<std::uint32_t>(amounts.cpus);
     amounts.nodes = row.total_nodes;
-    row.tres = tres_text(amounts);
+    row.tres = model::amounts_text(amounts);
 }
 
 }  // namespace
@@ -200,7 +195,7 @@ NodeRow make_node_row(const Snapshot& snapshot,
     row.emulated = node.emulated;
     row.features = features_of(node);
     row.gres = gres_text(node.capacity.devices);
-    row.cfg_tres = tres_text(amounts_of(row, node.capacity.devices));
+    row.cfg_tres = configured_tres(row, node.capacity.devices);
     set_use(row, node, use);
     row.planned = planned && use.grants == 0;
     set_state(row, node, use);

@@ -3,12 +3,12 @@
 #include "slurm/rows.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "base/duration_text.h"
 #include "base/hostlist.h"
 #include "base/text.h"
+#include "model/tres.h"
 #include "slurm/environment.h"
 #include "slurm/file_pattern.h"
 #include "slurm/translate.h"
@@ -170,7 +170,7 @@ void set_request(JobRow& row, const WorkloadSpec& spec) {
     row.oversubscribe = row.exclusive                           ? "NO"
                         : group.share == model::Share::SameUser ? "USER"
                                                                 : "OK";
-    row.req_tres = requested_tres(spec);
+    row.req_tres = model::amounts_text(model::requested_amounts(spec));
 }
 
 JobRow::Grant make_grant(const Snapshot& snapshot, const model::NodeGrant& grant) {
@@ -191,8 +191,9 @@ void set_placement(JobRow& row, const Snapshot& snapshot, const Workload& worklo
     row.nodes = static_cast<std::uint32_t>(names.size());
     row.node_list = fold_hostlist(names);
     row.batch_host = names.empty() ? "" : names.front();
-    row.cpus = static_cast<std::uint32_t>(granted_cpus(placement));
-    row.alloc_tres = allocated_tres(snapshot, placement);
+    const model::Amounts granted = model::granted_amounts(placement, snapshot.nodes);
+    row.cpus = static_cast<std::uint32_t>(granted.cpus);
+    row.alloc_tres = model::amounts_text(granted);
     for (const model::NodeGrant& grant : placement.grants) {
         const model::Node* node = find(snapshot, grant.node);
         row.emulated |= node != nullptr && node->emulated;
@@ -268,7 +269,7 @@ JobRow make_job_row(const Snapshot& snapshot, const Workload& workload, const Jo
     row.nice = spec.nice;
     set_times(row, snapshot, workload);
     set_request(row, spec);
-    row.cpus = static_cast<std::uint32_t>(requested_cpus(spec));
+    row.cpus = static_cast<std::uint32_t>(model::requested_amounts(spec).cpus);
     const bool placed = workload.placement && status.state != WorkloadState::Pending;
     if (placed) set_placement(row, snapshot, workload, facts.with_detail);
     set_forecast(row, snapshot, facts);
