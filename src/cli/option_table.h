@@ -36,10 +36,12 @@ enum class OptionState : std::uint8_t {
 struct OptionValue {
     std::string_view text;
     bool given = false;
+    std::string_view name;  ///< The option's first long name, for messages.
 };
 
 /// Puts a value into the command's options struct, whose type the table's owner knows. The error's
-/// text is printed after "sbatch: error: ".
+/// text is printed after "sbatch: error: "; InvalidArgument ends with the table's `bad_option`, any
+/// other with kFailed (see bad_number()).
 using OptionSetter = Status (*)(void* options, OptionValue value);
 
 struct OptionRow {
@@ -63,6 +65,7 @@ struct OptionTable {
     std::span<const OptionRow> rows;
     /// sbatch, srun, salloc: what follows the first positional is not ours to read.
     bool stop_at_positional = false;
+    ExitCode bad_option = kBadOption;
 };
 
 /// What the command line held beside options. With `exit` the command is over (help, version, or
@@ -80,11 +83,12 @@ struct ParsedArgs {
                                       void* options,
                                       Output& output);
 
-/// Sets what variables of the environment say, row by row; false: an error is printed.
-[[nodiscard]] bool read_variables(const OptionTable& table,
-                                  const Environment& environment,
-                                  void* options,
-                                  Output& output);
+/// Sets what variables of the environment say, row by row. With an exit code the command is over:
+/// an error is printed.
+[[nodiscard]] std::optional<ExitCode> read_variables(const OptionTable& table,
+                                                     const Environment& environment,
+                                                     void* options,
+                                                     Output& output);
 
 /// The text of --help, and the one line of --usage.
 [[nodiscard]] std::string help_text(const OptionTable& table);
@@ -102,6 +106,30 @@ inline constexpr OptionRow kUsageRow{
 inline constexpr OptionRow kVersionRow{
     .names = "version", .letter = 'V', .state = OptionState::Version, .help = "show the version"};
 
+/// What current Slurm knows and this version does not.
+constexpr OptionRow not_built(std::string_view names,
+                              char letter = 0,
+                              Argument argument = Argument::Required,
+                              std::string_view variable = {}) {
+    return {.names = names, .letter = letter, .argument = argument, .variable = variable};
+}
+/// What is accepted though nothing follows from it.
+constexpr OptionRow no_effect(std::string_view names,
+                              char letter,
+                              Argument argument,
+                              std::string_view why) {
+    return {.names = names,
+            .letter = letter,
+            .argument = argument,
+            .state = OptionState::NoEffect,
+            .test = why};
+}
+
+/// `Invalid NAME specification` (ends as a bad option), `Invalid numeric value "x" for --NAME.`
+/// (does not).
+[[nodiscard]] std::unexpected<Error> bad_value(OptionValue value);
+[[nodiscard]] std::unexpected<Error> bad_number(OptionValue value);
+
 template <class T>
 struct MemberOf;
 template <class Owner, class Type>
@@ -113,15 +141,24 @@ template <auto Member>
 using OwnerOf = typename MemberOf<decltype(Member)>::owner;
 
 /// keep_text<&Options::name>: a std::string or std::optional<std::string> member gets the text.
-template <auto Member>
+/// Where the member is one of a base of the struct: keep_text<&Base::name, Options>.
+template <auto Member, class Options = OwnerOf<Member>>
 Status keep_text(void* options, OptionValue value) {
-    static_cast<OwnerOf<Member>*>(options)->*Member = std::string(value.text);
+    static_cast<Options*>(options)->*Member = std::string(value.text);
+    return {};
+}
+/// keep_count<&Options::ntasks>: a number from 1.
+template <auto Member, class Options = OwnerOf<Member>>
+Status keep_count(void* options, OptionValue value) {
+    const auto number = parse_number<std::uint32_t>(value.text, 1, 0x7fffffff);
+    if (!number) return bad_number(value);
+    static_cast<Options*>(options)->*Member = *number;
     return {};
 }
 /// keep_flag<&Options::hold>: true; keep_flag<&Options::requeue, false>: false.
-template <auto Member, bool Value = true>
+template <auto Member, bool Value = true, class Options = OwnerOf<Member>>
 Status keep_flag(void* options, OptionValue) {
-    static_cast<OwnerOf<Member>*>(options)->*Member = Value;
+    static_cast<Options*>(options)->*Member = Value;
     return {};
 }
 /// add_items<&Options::users>: the pieces of a comma list go to the end of a vector of strings.
