@@ -57,6 +57,7 @@ api::GangFacts gang_facts(const Core::State& state, const Workload& workload, bo
         facts.cpus.push_back(static_cast<std::uint32_t>(
             grants[i].cpus.empty() ? (grants[i].cpu_milli + 999) / 1000
                                    : static_cast<std::int64_t>(grants[i].cpus.size())));
+        facts.devices.push_back(static_cast<std::uint32_t>(grants[i].devices.size()));
         if (with_addresses) facts.addresses.push_back(workload.status.runs[i].address);
     }
     return facts;

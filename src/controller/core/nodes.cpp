@@ -73,6 +73,13 @@ Status update_one(Transaction& tx, const std::string& name, const api::UpdateNod
     return {};
 }
 
+/// Silence says nothing about a node that never spoke, and nothing new about one that is lost.
+bool is_news(NodeLink from, NodeLink to) {
+    if (from == to) return false;
+    if (to == NodeLink::Silent) return from == NodeLink::Responding;
+    return to != NodeLink::Lost || from != NodeLink::NoAgent;
+}
+
 /// What `end` does to one launch.
 void end_active(Transaction& tx, const Active& active, NodeEnd end, const std::string& why) {
     const Workload& workload = *find(tx.view(), active.key.workload);
@@ -127,12 +134,12 @@ Result<api::Reply> handle(Transaction& tx, const api::NodeLinkChanged& command) 
     const NodeRuntime& runtime = tx.memory().nodes[command.node];
     // Only an agent that is connected responds.
     if (command.link == NodeLink::Responding && runtime.session == 0) return api::Done{};
+    if (!is_news(found->link, command.link)) return api::Done{};
     Node node = *found;
     if (command.link == NodeLink::Responding) judge_return(tx, node);
-    const NodeLink before = std::exchange(node.link, command.link);
-    if (before == NodeLink::Lost && command.link == NodeLink::Silent) return api::Done{};
+    node.link = command.link;
     tx.put_node(std::move(node));
-    if (command.link == NodeLink::Responding && before != command.link) tx.send_full(command.node);
+    if (command.link == NodeLink::Responding) tx.send_full(command.node);
     if (command.link == NodeLink::Lost || command.link == NodeLink::NoAgent)
         enqueue(tx, NodeEndWork{command.node, NodeEnd::Lost});
     return api::Done{};

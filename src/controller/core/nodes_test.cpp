@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -360,6 +362,36 @@ TEST(Lost, OneThatComesBackIsUsedOnlyIfTheSiteSaysSo) {
         EXPECT_TRUE(is_schedulable(bench.node("n1")));
         EXPECT_EQ(bench.node("n1").reason, "");
     }
+}
+
+TEST(Link, Table) {
+    const struct {
+        NodeLink from, to, want;
+    } cases[] = {
+        {NodeLink::NoAgent, NodeLink::Silent, NodeLink::NoAgent},
+        {NodeLink::NoAgent, NodeLink::Lost, NodeLink::NoAgent},
+        {NodeLink::NoAgent, NodeLink::Responding, NodeLink::NoAgent},
+        {NodeLink::Responding, NodeLink::Silent, NodeLink::Silent},
+        {NodeLink::Responding, NodeLink::Lost, NodeLink::Lost},
+        {NodeLink::Responding, NodeLink::NoAgent, NodeLink::NoAgent},
+        {NodeLink::Silent, NodeLink::Lost, NodeLink::Lost},
+        {NodeLink::Silent, NodeLink::Responding, NodeLink::Responding},
+        {NodeLink::Lost, NodeLink::Silent, NodeLink::Lost},
+        {NodeLink::Lost, NodeLink::Responding, NodeLink::Responding},
+    };
+    for (const auto& c : cases) {
+        Bench bench(1);
+        const model::NodeId id = bench.node_id("n1");
+        if (c.from != NodeLink::NoAgent) bench.join_all(1);
+        (void)bench.apply(api::NodeLinkChanged{id, c.from});
+        (void)bench.apply(api::NodeLinkChanged{id, c.to});
+        EXPECT_EQ(bench.node("n1").link, c.want)
+            << static_cast<int>(c.from) << " " << static_cast<int>(c.to);
+    }
+    Bench bench(1);
+    EXPECT_EQ(
+        bench.apply(api::NodeLinkChanged{model::NodeId{9}, NodeLink::Lost}).reply.error().code(),
+        ErrorCode::NotFound);
 }
 
 TEST(Lost, ManyJobsOfANodeEndInSlices) {

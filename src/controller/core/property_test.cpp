@@ -311,7 +311,7 @@ class World {
 
 TEST(Property, RandomCommandsAndFaultsKeepWhatMustHold) {
     std::size_t launches = 0;
-    for (std::uint32_t seed = 1; seed <= 25; ++seed) {
+    for (std::uint32_t seed = 1; seed <= 12; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         World world(seed);
         for (int i = 0; i < 150; ++i)
@@ -320,7 +320,7 @@ TEST(Property, RandomCommandsAndFaultsKeepWhatMustHold) {
         launches += world.launches();
         if (::testing::Test::HasFailure()) return;
     }
-    EXPECT_GT(launches, 500U) << "the walk does not reach what it should test";
+    EXPECT_GT(launches, 250U) << "the walk does not reach what it should test";
 }
 
 }  // namespace
