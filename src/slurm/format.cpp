@@ -15,12 +15,6 @@ constexpr std::uint32_t kGrowWidth = 9;
 
 /// [[.]size] at the front of `text`.
 void take_width(std::string_view& text, Column& column) {
-    if (text.starts_with('#')) {
-        column.grows = true;
-        column.width = kGrowWidth;
-        text.remove_prefix(1);
-        return;
-    }
     if (text.starts_with('.')) {
         column.right = true;
         text.remove_prefix(1);
@@ -50,7 +44,13 @@ void add_letter(Layout& layout,
                 std::string_view what) {
     Column column;
     const std::string_view whole = text;
-    take_width(text, column);
+    if (text.starts_with('#')) {
+        column.grows = true;
+        column.width = kGrowWidth;
+        text.remove_prefix(1);
+    } else {
+        take_width(text, column);
+    }
     const char letter = text.empty() ? '\0' : text.front();
     const auto found = std::ranges::find(fields, letter, &FieldName::letter);
     if (letter == '\0' || found == fields.end()) {
@@ -87,7 +87,9 @@ void add_name(Layout& layout,
     Column column;
     column.width = kNameWidth;
     if (colon != std::string_view::npos) {
+        // Programs that give a separator alone want the whole value before it.
         std::string_view rest = text.substr(colon + 1);
+        column.width = 0;
         take_width(rest, column);
         column.suffix = rest;
     }

@@ -53,8 +53,8 @@ struct Layout {
 [[nodiscard]] Layout parse_letter_format(std::span<const FieldName> fields,
                                          std::string_view format,
                                          std::string_view what);
-/// `-O "jobid:.18 ,partition:|"`: 20 wide where no width is said; what follows the width is a
-/// literal suffix. Field names in any case.
+/// `-O "jobid:.18 ,partition:|"`: 20 wide without a colon, as long as needed with a colon and no
+/// width; what follows the width is a literal suffix. Field names in any case.
 [[nodiscard]] Layout parse_name_format(std::span<const FieldName> fields,
                                        std::string_view format,
                                        std::string_view what);
