@@ -15,6 +15,7 @@ struct Need {
     std::int64_t cpu_milli = 0;
     std::int64_t memory_bytes = 0;
     std::vector<model::DeviceRequest> devices;
+    std::vector<std::string_view> excluded;  ///< Sorted names, of the group.
 };
 
 std::int64_t divide_up(std::int64_t amount, std::int64_t parts) {
@@ -26,6 +27,8 @@ Need least_on_one_node(const TaskGroup& group) {
     const std::int64_t members =
         std::max(divide_up(group.members.min, nodes), std::int64_t{group.members_per_node.min});
     Need need;
+    need.excluded.assign(group.where.exclude.begin(), group.where.exclude.end());
+    std::ranges::sort(need.excluded);
     need.cpu_milli = group.per_node.cpu_milli + group.per_member.cpu_milli * members +
                      divide_up(group.total.cpu_milli, nodes);
     need.memory_bytes = group.per_node.memory_bytes + group.per_member.memory_bytes * members +
@@ -55,8 +58,11 @@ bool has_label(const model::Node& node, const model::LabelTest& test) {
     return std::ranges::any_of(node.labels, [&](const auto& l) { return l.first == test.key; });
 }
 
-bool may_be_used(const model::Node& node, const model::Where& where) {
-    if (std::ranges::find(where.exclude, node.name) != where.exclude.end()) return false;
+/// `excluded`: sorted.
+bool may_be_used(const model::Node& node,
+                 const model::Where& where,
+                 const std::vector<std::string_view>& excluded) {
+    if (std::ranges::binary_search(excluded, std::string_view(node.name))) return false;
     if (where.any_of.empty()) return true;
     return std::ranges::any_of(where.any_of, [&](const model::NodeTerm& term) {
         return std::ranges::all_of(term.all,
@@ -110,7 +116,7 @@ void ask(Answers& answers,
          const TaskGroup& group,
          const Need& need,
          const Assumed& assumed) {
-    if (!may_be_used(node, group.where)) return;
+    if (!may_be_used(node, group.where, need.excluded)) return;
     answers.any_node = true;
     std::uint32_t have_cpus = node.capacity.cpus;
     std::int64_t have_memory = node.capacity.memory_bytes;

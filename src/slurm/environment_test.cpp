@@ -22,7 +22,7 @@ LaunchOrder two_nodes() {
     order.gang.nodes = {"n1", "n2"};
     order.gang.members = {1, 1};
     order.gang.cpus = {2, 2};
-    order.launch.work_dir = "/home/ada";
+    order.launch.work_dir = "/home/alice";
     order.launch.submit_host = "login";
     order.started_wall = WallTime{Seconds{1000}};
     order.time_limit = Seconds{60};
@@ -34,7 +34,7 @@ HostFacts host() {
     facts.node_name = "n1";
     facts.user_name = "ada";
     facts.group_name = "staff";
-    facts.home = "/home/ada";
+    facts.home = "/home/alice";
     facts.shell = "/bin/bash";
     facts.slurm_conf = "/etc/yard/slurm.conf";
     facts.command_folder = "/opt/yard/bin";
@@ -62,7 +62,7 @@ void expect_all(const std::map<std::string, std::string>& env, const Pairs& expe
 
 TEST(BatchEnvironment, PlainJobOfTwoNodes) {
     const std::vector<std::string> submitted = {
-        "PATH=/usr/bin", "HOME=/home/ada", "FOO=bar=baz", "EMPTY=", "not a variable"};
+        "PATH=/usr/bin", "HOME=/home/alice", "FOO=bar=baz", "EMPTY=", "not a variable"};
     expect_all(as_map(batch_environment(two_nodes(), host(), submitted)),
                {{"FOO", "bar=baz"},
                 {"EMPTY", ""},
@@ -85,7 +85,7 @@ TEST(BatchEnvironment, PlainJobOfTwoNodes) {
                 {"SLURM_JOB_CPUS_PER_NODE", "2(x2)"},
                 {"SLURM_TASKS_PER_NODE", "2(x2)"},
                 {"SLURM_CPUS_ON_NODE", "2"},
-                {"SLURM_SUBMIT_DIR", "/home/ada"},
+                {"SLURM_SUBMIT_DIR", "/home/alice"},
                 {"SLURM_SUBMIT_HOST", "login"},
                 {"SLURMD_NODENAME", "n1"},
                 {"HOSTNAME", "n1"},
@@ -144,7 +144,7 @@ TEST(BatchEnvironment, WhatTheRequestSaidAndGpus) {
                 {"SLURM_GPUS_ON_NODE", "2"},
                 {"CUDA_VISIBLE_DEVICES", "2,3"},
                 {"SLURM_GPUS_PER_NODE", "(unset)"},
-                {"HOME", "/home/ada"},
+                {"HOME", "/home/alice"},
                 {"USER", "ada"},
                 {"SHELL", "/bin/bash"}});
 }

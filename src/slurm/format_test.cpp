@@ -49,10 +49,10 @@ api::JobRow running(std::uint32_t id) {
     row.req_tres = "cpu=2,mem=4G,node=2,billing=2";
     row.alloc_tres = "cpu=4,mem=4G,node=2,billing=4";
     row.oversubscribe = "OK";
-    row.work_dir = "/home/ada";
-    row.command = "/home/ada/train.sh";
+    row.work_dir = "/home/alice";
+    row.command = "/home/alice/train.sh";
     row.std_in = "/dev/null";
-    row.std_out = row.std_err = "/home/ada/slurm-7.out";
+    row.std_out = row.std_err = "/home/alice/slurm-7.out";
     row.submit_host = "login";
     return row;
 }
@@ -122,7 +122,7 @@ TEST(Squeue, Letters) {
         {"%g %G %U", "staff 1000 1000\n"},
         {"%r %Q %q", "None 4294 normal\n"},
         {"%S %V", "2026-12-01T09:58:55 2026-12-01T09:58:00\n"},
-        {"%o %Z", "/home/ada/train.sh /home/ada\n"},
+        {"%o %Z", "/home/alice/train.sh /home/alice\n"},
         {"%z %H", "*:*:* *\n"},
         {"plain", "plain\n"},
     };
@@ -140,7 +140,7 @@ TEST(Squeue, LongNamesWithSuffixes) {
         {"jobid:0|,state:\x1f,", "7|RUNNING\x1f\n"},
         {"jobid:###turm###,state", "7###turm###RUNNING             \n"},
         {"JobArrayID:0,tres-alloc:0 ,numtasks:0", "7cpu=4,mem=4G,node=2,billing=4 2\n"},
-        {"stdout:0;,reasonlist:0", "/home/ada/slurm-7.out;n[1-2]\n"},
+        {"stdout:0;,reasonlist:0", "/home/alice/slurm-7.out;n[1-2]\n"},
         {"pendingtime:0", "55\n"},
     };
     for (const auto& [format, expected] : rows)
@@ -424,15 +424,25 @@ TEST(Scontrol, JobRecord) {
               "   MinCPUsNode=1 MinMemoryNode=2G MinTmpDiskNode=0\n"
               "   Features=(null) DelayBoot=00:00:00\n"
               "   OverSubscribe=OK Contiguous=0 Licenses=(null) Network=(null)\n"
-              "   Command=/home/ada/train.sh\n"
-              "   WorkDir=/home/ada\n"
-              "   StdErr=/home/ada/slurm-7.out\n"
+              "   Command=/home/alice/train.sh\n"
+              "   WorkDir=/home/alice\n"
+              "   StdErr=/home/alice/slurm-7.out\n"
               "   StdIn=/dev/null\n"
-              "   StdOut=/home/ada/slurm-7.out\n\n");
+              "   StdOut=/home/alice/slurm-7.out\n\n");
     std::string one_line;
     append_job_record(one_line, running(7), {true, false}, context());
     EXPECT_EQ(one_line.find('\n'), one_line.size() - 1);
     EXPECT_TRUE(one_line.starts_with("JobId=7 JobName=llama70b-long UserId=ada(1000) "));
+}
+
+TEST(Scontrol, ReasonsAreOneWord) {
+    api::JobRow row = pending(7);
+    row.reason = "ReqNodeNotAvail, UnavailableNodes:n1";
+    std::string out;
+    append_job_record(out, row, {}, context());
+    EXPECT_NE(out.find("JobState=PENDING Reason=ReqNodeNotAvail,_UnavailableNodes:n1 Dependency="),
+              std::string::npos);
+    EXPECT_NE(out.find("\n   StartTime=Unknown EndTime=Unknown Deadline=N/A\n"), std::string::npos);
 }
 
 TEST(Scontrol, JobDetailNamesTheCpusOfEachNode) {

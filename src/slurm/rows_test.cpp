@@ -101,7 +101,7 @@ TEST(Words, ReasonsToWait) {
     model::Verdict down;
     down.wait = Wait::NodesUnavailable;
     down.nodes = {"n1", "n2"};
-    EXPECT_EQ(reason_of(pending, &down), "ReqNodeNotAvail, UnavailableNodes:n1,n2");
+    EXPECT_EQ(reason_of(pending, &down), "ReqNodeNotAvail, UnavailableNodes:n[1-2]");
     pending.status.hold = Hold::User;
     EXPECT_EQ(reason_of(pending, &down), "JobHeldUser");
     pending.status.hold = Hold::Admin;
@@ -210,7 +210,7 @@ struct Cluster {
         spec->queue = "physics";
         spec->qos = "normal";
         spec->partitions = {"main"};
-        spec->launch.work_dir = "/home/ada";
+        spec->launch.work_dir = "/home/alice";
         spec->launch.std_err = "%x.err";
         spec->launch.extra_environment = {{"SLURM_MEM_PER_NODE", "2048"}};
         model::TaskGroup group;
@@ -264,8 +264,8 @@ TEST(JobRow, OfARunningJob) {
     EXPECT_EQ(row.req_tres, "cpu=2,mem=4G,node=2,billing=2,gres/gpu=2");
     EXPECT_EQ(row.alloc_tres, "cpu=4,mem=4G,node=2,billing=4,gres/gpu=2");
     EXPECT_EQ(row.tres_per_node, "gres/gpu:h100:1");
-    EXPECT_EQ(row.std_out, "/home/ada/slurm-5.out");
-    EXPECT_EQ(row.std_err, "/home/ada/train.err");
+    EXPECT_EQ(row.std_out, "/home/alice/slurm-5.out");
+    EXPECT_EQ(row.std_err, "/home/alice/train.err");
     EXPECT_EQ(row.std_in, "/dev/null");
     ASSERT_EQ(row.grants.size(), 2U);
     EXPECT_EQ(row.grants[0].gres, "gpu:h100:1(IDX:1)");

@@ -78,7 +78,10 @@ void add_job_head(Record& record, const JobRow& row, const TextContext& context)
                 " GroupId=" + named(context.group_name, row.gid) + " MCS_label=N/A");
     record.line("Priority=" + number(row.priority) + " Nice=" + number(row.nice) +
                 " Account=" + or_null(row.account) + " QOS=" + or_null(row.qos));
-    record.line("JobState=" + row.state + " Reason=" + row.reason +
+    // One word a value, so that readers can split the line at blanks.
+    std::string reason = row.reason;
+    std::ranges::replace(reason, ' ', '_');
+    record.line("JobState=" + row.state + " Reason=" + reason +
                 " Dependency=" + or_null(row.dependency));
     record.line("Requeue=" + number(row.requeue) + " Restarts=" + number(row.restarts) +
                 " BatchFlag=" + number(row.batch) +

@@ -95,7 +95,8 @@ Result<model::EndWarning> parse_signal_option(std::string_view text) {
     if (const auto flags = split_once(text, ':')) {
         for (const char flag : flags->first) {
             if (to_upper(flag) == 'R') {
-                return fail(ErrorCode::InvalidArgument, "--signal=R: is not built yet");
+                return fail(ErrorCode::Conflict,
+                            "--signal=R: is not built yet in this version of Twinyard");
             }
             if (to_upper(flag) != 'B') return bad_option();
             warning.batch_shell_only = true;

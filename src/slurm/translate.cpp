@@ -22,6 +22,7 @@ using model::WorkloadSpec;
 constexpr std::size_t kNameMax = 1024;
 constexpr std::size_t kPathMax = 4096;
 constexpr std::size_t kListMax = 16 * 1024;
+constexpr std::size_t kNodeNamesMax = 32 * 1024;
 constexpr std::size_t kSubmitLineKept = 4096;
 constexpr std::uint32_t kPartitionsMax = 64;
 
@@ -147,19 +148,16 @@ Result<std::string> qos_of(const JobRequest& request,
     return qos;
 }
 
-bool is_known_node(std::string_view name,
-                   const model::ClusterConfig& config,
-                   const model::Snapshot& snapshot) {
-    if (std::ranges::find(config.nodes, name, &model::NodeDeclaration::name) !=
-        config.nodes.end()) {
-        return true;
-    }
-    bool found = false;
-    snapshot.nodes.for_each([&](std::uint64_t, const model::NodePtr& node) {
-        found = node->name == name;
-        return !found;
-    });
-    return found;
+/// Names of all nodes there are or are declared, sorted.
+std::vector<std::string_view> known_nodes(const model::ClusterConfig& config,
+                                          const model::Snapshot& snapshot) {
+    std::vector<std::string_view> names;
+    for (const model::NodeDeclaration& node : config.nodes)
+        names.push_back(node.name);
+    snapshot.nodes.for_each(
+        [&](std::uint64_t, const model::NodePtr& node) { names.push_back(node->name); });
+    std::ranges::sort(names);
+    return names;
 }
 
 bool is_known_feature(std::string_view name,
@@ -179,11 +177,18 @@ bool is_known_feature(std::string_view name,
 Status check_names(const model::Where& where,
                    const model::ClusterConfig& config,
                    const model::Snapshot& snapshot) {
+    std::size_t bytes = 0;
+    std::vector<std::string_view> known;
     for (const auto* names : {&where.include, &where.exclude}) {
+        if (known.empty() && !names->empty()) known = known_nodes(config, snapshot);
         for (const std::string& name : *names) {
-            if (!is_known_node(name, config, snapshot)) return refuse(Refusal::InvalidNodeName);
+            bytes += name.size() + 1;
+            if (!std::ranges::binary_search(known, std::string_view(name))) {
+                return refuse(Refusal::InvalidNodeName);
+            }
         }
     }
+    if (bytes > kNodeNamesMax) return refuse(Refusal::PathTooLong);
     for (const model::NodeTerm& term : where.any_of) {
         for (const model::LabelTest& test : term.all) {
             if (!is_known_feature(test.key, config, snapshot)) {

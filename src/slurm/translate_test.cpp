@@ -234,6 +234,12 @@ TEST(Translate, RefusesInSlurmsWords) {
         {"-w n[1-1000000000]",
          [](JobRequest& r) { r.nodelist = "n[1-1000000000]"; },
          "Invalid node name specified"},
+        {"-x of nearly everything",
+         [](JobRequest& r) { r.exclude = "n[1-4],n[1-9999]"; },
+         "Invalid node name specified"},
+        {"-x all nodes",
+         [](JobRequest& r) { r.exclude = "n[1-4]"; },
+         "Requested node configuration is not available"},
         {"-p debug -w n2",
          [](JobRequest& r) { r.partition = "debug", r.nodelist = "n2"; },
          "Requested node configuration is not available"},
@@ -321,7 +327,7 @@ TEST(Translate, FillsInDefaults) {
     const Cluster cluster;
     JobRequest request;
     request.script = "#!/bin/sh\n";
-    request.command = "/home/u/train.sh";
+    request.command = "/home/alice/train.sh";
     request.environment = {"A=b", "TWINYARD_EMULATED_RUNTIME=90", "TWINYARD_EMULATED_EXIT=3"};
     const Result<Translated> answer = cluster.ask(request);
     ASSERT_TRUE(answer.has_value()) << answer.error().message();

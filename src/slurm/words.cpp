@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hostlist.h"
 #include "base/text.h"
 #include "slurm/signal_names.h"
 
@@ -214,7 +215,7 @@ std::string reason_of(const model::Workload& workload, const model::Verdict* ver
     if (verdict == nullptr) return "None";
     std::string reason(wait_reason(verdict->wait));
     if (verdict->wait == Wait::NodesUnavailable && !verdict->nodes.empty()) {
-        reason += ", UnavailableNodes:" + join(verdict->nodes, ",");
+        reason += ", UnavailableNodes:" + fold_hostlist(verdict->nodes);
     }
     return reason;
 }
