@@ -69,6 +69,7 @@ struct GangFacts {
     std::vector<std::uint32_t> members;  ///< Members on each.
     std::vector<std::uint32_t> cpus;     ///< Hardware threads on each.
     std::vector<std::string> addresses;  ///< Of the step daemons; filled at Go.
+    std::vector<std::uint32_t> devices;  ///< Whole devices on each.
     friend bool operator==(const GangFacts&, const GangFacts&) = default;
 };
 

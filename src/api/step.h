@@ -37,7 +37,7 @@ struct StepLaunch {
     std::uint32_t first_task = 0, tasks = 0, total_tasks = 0;
     std::vector<std::string> nodes;  ///< Of the step, in order.
     std::vector<std::uint32_t> tasks_per_node;
-    std::vector<std::uint16_t> cpus, devices;
+    std::vector<std::uint16_t> cpus, devices;  ///< Places in the node's grant, from 0.
     std::uint32_t cpus_per_task = 1;
     StepRequest request;
 };
@@ -51,7 +51,7 @@ struct StepEvent {
         Stdout,
         Stderr,
         TaskStarted,  ///< task, value: pid
-        TaskEnded,    ///< task, node, value: wait status
+        TaskEnded,    ///< task, node, value: wait status, data: wire::encode of its Usage
         Signal,       ///< to the tasks: value
         Refused,      ///< text: Slurm's words
         Finished,     ///< value: exit code of the step

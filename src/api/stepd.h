@@ -29,6 +29,7 @@
 /// - StepdSignal: SignalOrder → empty.
 /// - StepdSteps: a stream of StepRecord, all so far, then each as it starts and ends; the last one
 ///   of a step number counts.
+/// Each part of both streams is one wire::encode.
 /// When nothing of the job is left it writes `steps` (wire::append_row of each StepRecord), then
 /// `exit` (wire::encode of the ObservedRun with phase Ended; os::write_file_atomic), then sends it
 /// to the watchers. From then on SIGTERM ends the daemon; before that it ignores SIGTERM. Left

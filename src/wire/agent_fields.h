@@ -28,7 +28,8 @@ WIRE_MESSAGE(api::GangFacts,
              WIRE_FIELD(1, nodes),
              WIRE_FIELD(2, members),
              WIRE_FIELD(3, cpus),
-             WIRE_FIELD(4, addresses));
+             WIRE_FIELD(4, addresses),
+             WIRE_FIELD(5, devices));
 WIRE_MESSAGE(api::LaunchOrder,
              WIRE_FIELD(1, key),
              WIRE_FIELD(2, job),
