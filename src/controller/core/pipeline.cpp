@@ -16,6 +16,22 @@ void move_onto(std::vector<T>& from, std::vector<T>& onto) {
     from.clear();
 }
 
+/// Planted bug: the Forgets of `effects` alone, taken out of them.
+std::vector<api::Effect> take_forgets(std::vector<api::Effect>& effects) {
+    std::vector<api::Effect> forgets;
+    for (api::Effect& effect : effects) {
+        auto* send = std::get_if<api::SendOrders>(&effect);
+        if (send == nullptr || send->orders.forget.empty()) continue;
+        api::SendOrders early{.session = send->session, .orders = {}};
+        early.orders.node = send->orders.node;
+        early.orders.name = send->orders.name;
+        early.orders.digest = send->orders.digest;
+        early.orders.forget = std::exchange(send->orders.forget, {});
+        forgets.emplace_back(std::move(early));
+    }
+    return forgets;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(Core core, PipelineLimits limits, std::uint64_t next_seq, EncodeRecord encode)
@@ -66,6 +82,11 @@ void Pipeline::apply(const api::Command& command, const api::Envelope& envelope,
     if (planted(PlantedBug::EffectsBeforeCommit) && !applied.effects.empty()) {
         if (!early_) early_.emplace();
         move_onto(applied.effects, early_->effects);
+    }
+    if (planted(PlantedBug::ForgetBeforeDurable)) {
+        std::vector<api::Effect> forgets = take_forgets(applied.effects);
+        if (!forgets.empty() && !early_) early_.emplace();
+        if (!forgets.empty()) move_onto(forgets, early_->effects);
     }
     if (planted(PlantedBug::ReplyBeforeDurable) && token != 0) {
         if (!early_) early_.emplace();
