@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/snapshot.h"
+#include "sched/forecast.h"
 #include "sched/index.h"
 #include "sched/order.h"
 #include "sched/plan.h"
@@ -83,7 +84,9 @@ void fill(model::Snapshot& snapshot, std::uint32_t free_percent) {
         for (std::uint16_t gpu = 0; gpu < kGpus; ++gpu) {
             const std::uint32_t at = (node * kGpus + gpu) * 37 % 100;
             if (at < free_percent) continue;
-            auto running = workload(++id, spec_of(1, 1, "train", Seconds{100'000 + id % 5'000}));
+            ++id;
+            const auto limit = Seconds{static_cast<std::int64_t>(100'000 + id % 5'000)};
+            auto running = workload(id, spec_of(1, 1, "train", limit));
             running->status.state = model::WorkloadState::Running;
             running->status.started = kNow - Seconds{static_cast<std::int64_t>(id % 50'000)};
             auto placement = std::make_shared<model::Placement>();
@@ -149,6 +152,19 @@ void full_pass(benchmark::State& state) {
     state.counters["shapes"] = static_cast<double>(index.shape_count());
 }
 BENCHMARK(full_pass)->Arg(500)->Arg(20'000)->Unit(benchmark::kMillisecond);
+
+/// Predicted starts of the first 1,000, as far as the default work goes.
+void predicted_starts(benchmark::State& state) {
+    model::Snapshot snapshot = cluster();
+    fill(snapshot, 0);
+    queue(snapshot, 100'000, 500);
+    const sched::Index index = sched::Index::build(snapshot);
+    std::size_t told = 0;
+    for (auto _ : state)
+        told = sched::forecast(index, kNow, kWall, snapshot.config->priority).starts.size();
+    state.counters["told"] = static_cast<double>(told);
+}
+BENCHMARK(predicted_starts)->Unit(benchmark::kMillisecond)->Iterations(1);
 
 /// A part of it: the order alone.
 void order(benchmark::State& state) {

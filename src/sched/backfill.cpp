@@ -37,6 +37,7 @@ Timeline::Timeline(const Index& index, ClusterTime now)
 void Timeline::gather_releases() {
     if (gathered_) return;
     gathered_ = true;
+    releases_.reserve(releases_.size() + index_.holders().size());
     index_.holders().for_each([&](std::uint64_t, const model::WorkloadPtr& holder) {
         const std::optional<ClusterTime> end = expected_end(*holder, index_.config(), now_);
         if (!end) return;
@@ -52,7 +53,17 @@ void Timeline::sort_releases() {
     gather_releases();
     if (sorted_) return;
     sorted_ = true;
-    std::ranges::stable_sort(releases_, {}, &Release::end);
+    // By index first: releases are large, their times are not.
+    std::vector<std::pair<ClusterTime, std::uint32_t>> order;
+    order.reserve(releases_.size());
+    for (const Release& release : releases_)
+        order.emplace_back(release.end, static_cast<std::uint32_t>(order.size()));
+    std::ranges::sort(order);
+    std::vector<Release> sorted;
+    sorted.reserve(releases_.size());
+    for (const auto& [end, at] : order)
+        sorted.push_back(releases_[at]);
+    releases_ = std::move(sorted);
 }
 
 Room& Timeline::window(std::optional<Millis> length) {

@@ -245,6 +245,8 @@ const char* plain_text(model::Wait wait) {
             return "asks for few switches, which cannot be placed yet: no topology is known";
         case model::Wait::Dependency:
             return "waits for other work";
+        case model::Wait::PartitionInactive:
+            return "none of the partitions it names exists";
         default:
             return "waits";
     }

@@ -30,14 +30,12 @@ class Replay {
     }
 
     model::Forecast run() {
-        for (std::uint32_t step = 0; step < options_.steps_max; ++step) {
-            if (waiting_.empty() || tested_ >= options_.placements_max) break;
+        while (!waiting_.empty() && work_ < options_.work_max) {
             if (pass()) continue;  // Cut short by its budget: more may start at this very time.
-            if (!go_on()) {
-                for (const model::WorkloadId id : waiting_)
-                    forecast_.starts.emplace(id, std::nullopt);
-                break;
-            }
+            if (go_on()) continue;
+            for (const model::WorkloadId id : waiting_)
+                forecast_.starts.emplace(id, std::nullopt);
+            break;
         }
         return std::move(forecast_);
     }
@@ -77,8 +75,9 @@ class Replay {
     /// True if it should be run again at the same time.
     bool pass() {
         Budget budget;
+        budget.verdicts = false;
         const model::Plan planned = plan(index_, now_, wall_now(), policy_, budget);
-        tested_ += planned.tested;
+        work_ += index_.nodes().size() + index_.holders().size() + waiting_.size() + 1;
         for (const model::PlannedStart& start : planned.starts)
             begin(start);
         return planned.starts.size() >= budget.starts_max;
@@ -119,6 +118,7 @@ class Replay {
         }
         if (!next) return false;
         now_ = *next;
+        if (index_.holders().size() > options_.coarse_from) now_ += options_.coarse_span;
         while (!ends_.empty() && ends_.begin()->first <= now_) {
             end(ends_.begin()->second);
             ends_.erase(ends_.begin());
@@ -145,7 +145,7 @@ class Replay {
     ForecastOptions options_;
     std::set<model::WorkloadId> waiting_;
     std::set<std::pair<ClusterTime, model::WorkloadId>> ends_;
-    std::uint64_t tested_ = 0;
+    std::uint64_t work_ = 0;
     model::Forecast forecast_;
 };
 

@@ -10,9 +10,13 @@
 namespace twinyard::sched {
 
 struct ForecastOptions {
-    std::uint32_t workloads = 1'000;   ///< How many pending ones, first in order.
-    std::uint32_t steps_max = 20'000;  ///< Passes replayed; what did not start by then is left out.
-    std::uint64_t placements_max = 2'000'000;
+    std::uint32_t workloads = 1'000;  ///< How many pending ones, first in order.
+    /// What did not start when the work is used up is left out: each pass of the replay costs the
+    /// number of nodes, of running and of looked-at pending workloads.
+    std::uint64_t work_max = 50'000'000;
+    /// With more running than `coarse_from`, ends within a span count as one.
+    std::uint32_t coarse_from = 5'000;
+    Millis coarse_span{Seconds{60}};
 };
 
 /// Replays the queue forward under the policy: every workload runs to its limit, nothing new comes.

@@ -93,7 +93,12 @@ TEST(Index, FollowingChangesEqualsAFreshBuild) {
             for (std::uint32_t i = dice.roll(3); i < 3; ++i)
                 happen(yard, dice, last_id);
             yard.follow();
-            ASSERT_EQ(yard.index == Index::build(yard.snapshot), true) << "step " << step;
+            Yard fresh = yard;
+            fresh.index = Index::build(yard.snapshot);
+            ASSERT_EQ(yard.index == fresh.index, true) << "step " << step;
+            const model::Plan planned = yard.pass(), again = fresh.pass();
+            ASSERT_EQ(planned.starts, again.starts) << "step " << step;
+            ASSERT_EQ(planned.reserved, again.reserved) << "step " << step;
         }
     }
 }

@@ -229,6 +229,13 @@ std::vector<Alternative> order_of(const Index& index,
             added.entry = &entry;
             order.push_back(added);
         }
+        if (rank == 0) {
+            Alternative nowhere;
+            nowhere.workload = model::WorkloadId{id};
+            nowhere.partition = kNoPartition;
+            nowhere.entry = &entry;
+            order.push_back(nowhere);
+        }
     });
     std::ranges::sort(order, stands_before);
     return order;

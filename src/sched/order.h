@@ -46,13 +46,16 @@ struct Score {
                                        const model::ClusterConfig& config,
                                        ClusterTime now);
 
+/// None of the partitions that a workload names exists (any more).
+inline constexpr std::uint32_t kNoPartition = 0xffffffff;
+
 /// A workload in one of its partitions: it stands in the order once for each.
 struct Alternative {
     std::uint32_t band = 0;  ///< The partition's tier.
     std::int64_t score = 0;
     model::WorkloadId workload;
     std::uint32_t rank = 0;       ///< Place among the partitions it names.
-    std::uint32_t partition = 0;  ///< Index in config().partitions.
+    std::uint32_t partition = 0;  ///< Index in config().partitions, or kNoPartition.
     const PendingEntry* entry = nullptr;
 };
 
@@ -60,7 +63,7 @@ struct Alternative {
 /// named partition.
 [[nodiscard]] bool stands_before(const Alternative& a, const Alternative& b);
 
-/// All pending ones in order, once for each partition that exists.
+/// All pending ones in order, once for each partition that exists; once if there is none.
 [[nodiscard]] std::vector<Alternative> order_of(const Index& index,
                                                 const model::PriorityPolicy& policy,
                                                 ClusterTime now);

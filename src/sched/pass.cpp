@@ -114,7 +114,9 @@ void Pass::count_waiting(const Alternative& alternative) {
 }
 
 bool Pass::waits_by_itself(const Alternative& alternative) {
-    const model::Wait why = own_limit(*alternative.entry->workload, when_.now, when_.wall);
+    const model::Wait why = alternative.partition == kNoPartition
+                                ? model::Wait::PartitionInactive
+                                : own_limit(*alternative.entry->workload, when_.now, when_.wall);
     if (why == model::Wait::None) return false;
     model::VerdictPtr& shared = own_verdicts_[why];
     if (shared == nullptr) shared = explain(why);
@@ -227,8 +229,8 @@ model::Wait Pass::why_never(const Alternative& alternative, Seen& seen) {
     };
     const NodeSet& usable = usable_[alternative.partition];
     if (fits(usable, timeline_.eventual())) return model::Wait::None;
-    if (fits(usable, idle_)) return model::Wait::EndlessHolders;
-    if (fits(configured_[alternative.partition], idle_)) return model::Wait::NodesUnavailable;
+    if (fits(usable, idle())) return model::Wait::EndlessHolders;
+    if (fits(configured_[alternative.partition], idle())) return model::Wait::NodesUnavailable;
     return model::Wait::NeverFits;
 }
 
@@ -288,6 +290,7 @@ model::VerdictPtr Pass::verdict(const Alternative& alternative,
                                 const Seen& seen,
                                 model::Wait why,
                                 std::optional<Millis> starts_in) {
+    if (!budget_.verdicts) return explain(why);
     const std::uint32_t partition = alternative.partition;
     const Waiting& waiting = waiting_[partition];
     Ahead ahead;
@@ -313,12 +316,17 @@ model::VerdictPtr Pass::verdict(const Alternative& alternative,
         .total = total_amounts(partition),
         .fitting_nodes = never ? 0 : fitting(usable_[partition], timeline_.free_now()),
         // Counted only where the sentence needs it.
-        .possible_nodes = never ? fitting(configured_[partition], idle_)
+        .possible_nodes = never ? fitting(configured_[partition], idle())
                                 : static_cast<std::uint32_t>(total_amounts(partition).nodes),
         .ahead = std::move(ahead),
         .starts_in = starts_in,
         .unavailable = unavailable,
     });
+}
+
+Room& Pass::idle() {
+    if (!idle_) idle_ = Room::idle(index_);
+    return *idle_;
 }
 
 const Amounts& Pass::free_amounts(std::uint32_t partition) {
@@ -331,7 +339,7 @@ const Amounts& Pass::free_amounts(std::uint32_t partition) {
 const Amounts& Pass::total_amounts(std::uint32_t partition) {
     const auto found = total_amounts_.find(partition);
     if (found != total_amounts_.end()) return found->second;
-    return total_amounts_.emplace(partition, sum_up(idle_, configured_[partition])).first->second;
+    return total_amounts_.emplace(partition, sum_up(idle(), configured_[partition])).first->second;
 }
 
 }  // namespace twinyard::sched

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -70,6 +71,7 @@ class Pass {
                                             const Seen& seen,
                                             model::Wait why,
                                             std::optional<Millis> starts_in);
+    [[nodiscard]] Room& idle();
     const Amounts& free_amounts(std::uint32_t partition);
     const Amounts& total_amounts(std::uint32_t partition);
 
@@ -78,7 +80,7 @@ class Pass {
     const model::PriorityPolicy& policy_;
     Budget budget_;
     Timeline timeline_;
-    Room idle_;
+    std::optional<Room> idle_;         ///< Made when first asked for.
     std::vector<NodeSet> usable_;      ///< By partition: nodes that may start work now.
     std::vector<NodeSet> configured_;  ///< By partition: nodes that may do so some day.
     std::vector<std::uint64_t> free_devices_;

@@ -14,6 +14,9 @@
 namespace twinyard::sched {
 namespace {
 
+/// Among nodes with equally many free devices, so many more than needed are compared by their cpus:
+/// a bound, as thousands may be equal.
+constexpr std::size_t kLookFurther = 32;
 /// Numbers of nodes tried for one group before it counts as not fitting.
 constexpr std::uint32_t kCountsTriedMax = 64;
 
@@ -141,6 +144,11 @@ class GroupPlacer {
         } else {
             base.for_each([&](NodeIndex at) { add_candidate(at, count > 0); });
         }
+        if (count > 0 && candidates_.size() > count) {
+            const auto end = candidates_.begin() + count;
+            std::ranges::nth_element(candidates_, end, tighter);
+            candidates_.erase(end, candidates_.end());
+        }
         return has_included() && !candidates_.empty();
     }
 
@@ -153,7 +161,12 @@ class GroupPlacer {
             NodeSet at_level = base;
             at_level &= *room_.at_least(column, level);
             if (const NodeSet* above = room_.at_least(column, level + 1)) at_level -= *above;
-            at_level.for_each([&](NodeIndex at) { add_candidate(at, true); });
+            const std::size_t enough =
+                std::max<std::size_t>(count, candidates_.size()) + kLookFurther;
+            at_level.for_each([&](NodeIndex at) {
+                add_candidate(at, true);
+                return candidates_.size() < enough;
+            });
             if (candidates_.size() >= count) return;
         }
     }

@@ -13,6 +13,7 @@ namespace twinyard::sched {
 struct Budget {
     std::uint64_t placements_max = 1'000'000;  ///< Placements tried, of any workload at any time.
     std::uint32_t starts_max = 4'096;
+    bool verdicts = true;  ///< False: reasons without numbers, for replays.
 };
 
 /// One pass: what starts now and where, which starts are reserved, and why everything else waits.
