@@ -260,7 +260,7 @@ JobRow make_job_row(const Snapshot& snapshot, const Workload& workload, const Jo
     row.gid = spec.gid;
     row.state = job_state(workload);
     row.base_state = base_state(workload);
-    row.reason = reason_of(workload, facts.verdict);
+    row.reason = reason_of(workload, facts.verdict, snapshot.config.get());
     if (facts.verdict != nullptr && status.state == WorkloadState::Pending) {
         row.explanation = facts.verdict->text;
     }

@@ -77,12 +77,12 @@ TEST(Words, ReasonsOfEnds) {
         {{EndKind::Cancelled, 0, 15, 0, ""}, "None"},
     };
     for (const auto& [outcome, reason] : rows)
-        EXPECT_EQ(reason_of(in_state(WorkloadState::Done, outcome), nullptr), reason);
+        EXPECT_EQ(reason_of(in_state(WorkloadState::Done, outcome), nullptr, nullptr), reason);
 }
 
 TEST(Words, ReasonsToWait) {
     model::Workload pending = in_state(WorkloadState::Pending);
-    EXPECT_EQ(reason_of(pending, nullptr), "None");
+    EXPECT_EQ(reason_of(pending, nullptr, nullptr), "None");
     const std::vector<std::pair<Wait, const char*>> rows = {
         {Wait::Resources, "Resources"},
         {Wait::Priority, "Priority"},
@@ -96,16 +96,16 @@ TEST(Words, ReasonsToWait) {
     for (const auto& [wait, reason] : rows) {
         model::Verdict verdict;
         verdict.wait = wait;
-        EXPECT_EQ(reason_of(pending, &verdict), reason);
+        EXPECT_EQ(reason_of(pending, &verdict, nullptr), reason);
     }
     model::Verdict down;
     down.wait = Wait::NodesUnavailable;
     down.nodes = {"n1", "n2"};
-    EXPECT_EQ(reason_of(pending, &down), "ReqNodeNotAvail, UnavailableNodes:n[1-2]");
+    EXPECT_EQ(reason_of(pending, &down, nullptr), "ReqNodeNotAvail, UnavailableNodes:n[1-2]");
     pending.status.hold = Hold::User;
-    EXPECT_EQ(reason_of(pending, &down), "JobHeldUser");
+    EXPECT_EQ(reason_of(pending, &down, nullptr), "JobHeldUser");
     pending.status.hold = Hold::Admin;
-    EXPECT_EQ(reason_of(pending, &down), "JobHeldAdmin");
+    EXPECT_EQ(reason_of(pending, &down, nullptr), "JobHeldAdmin");
 }
 
 struct NodeStateRow {
@@ -291,6 +291,20 @@ TEST(JobRow, OfAPendingJobThatRanBefore) {
     EXPECT_EQ(row.expected_nodes, "n[1-2]");
     EXPECT_EQ(row.cpus, 2U);
     EXPECT_EQ(row.alloc_tres, "");
+}
+
+TEST(JobRow, MoreNodesThanThereAreIsNotThePartitionsLimit) {
+    Cluster cluster;
+    cluster.job.status.state = WorkloadState::Pending;
+    model::Verdict verdict;
+    verdict.wait = Wait::PartitionNodes;
+    JobFacts facts;
+    facts.verdict = &verdict;
+    EXPECT_EQ(make_job_row(cluster.snapshot, cluster.job, facts).reason, "PartitionConfig");
+    auto config = std::make_shared<model::ClusterConfig>(*cluster.snapshot.config);
+    config->partitions[0].nodes_max = 1;
+    cluster.snapshot.config = config;
+    EXPECT_EQ(make_job_row(cluster.snapshot, cluster.job, facts).reason, "PartitionNodeLimit");
 }
 
 TEST(NodeRow, InUse) {

@@ -103,6 +103,18 @@ std::string end_reason(const model::Outcome& outcome) {
     return "None";
 }
 
+/// Is it a limit of one of its partitions that the nodes asked for break?
+bool breaks_node_limit(const model::WorkloadSpec& spec, const model::ClusterConfig& config) {
+    return std::ranges::any_of(spec.partitions, [&](const std::string& name) {
+        const model::Partition* partition = find_partition(config, name);
+        if (partition == nullptr) return false;
+        return std::ranges::any_of(spec.groups, [&](const model::TaskGroup& group) {
+            return (partition->nodes_max && group.nodes.min > *partition->nodes_max) ||
+                   group.nodes.max < partition->nodes_min;
+        });
+    });
+}
+
 }  // namespace
 
 std::string_view end_state(EndKind kind) {
@@ -205,7 +217,9 @@ std::string_view wait_reason(Wait wait) {
     return "None";
 }
 
-std::string reason_of(const model::Workload& workload, const model::Verdict* verdict) {
+std::string reason_of(const model::Workload& workload,
+                      const model::Verdict* verdict,
+                      const model::ClusterConfig* config) {
     const model::WorkloadStatus& status = workload.status;
     if (status.state == WorkloadState::Done || status.state == WorkloadState::Completing) {
         return status.requeue_at_end ? "None" : end_reason(status.outcome);
@@ -213,6 +227,10 @@ std::string reason_of(const model::Workload& workload, const model::Verdict* ver
     if (status.state != WorkloadState::Pending) return "None";
     if (status.hold != Hold::None) return std::string(hold_reason(status.hold));
     if (verdict == nullptr) return "None";
+    if (verdict->wait == Wait::PartitionNodes && config != nullptr &&
+        !breaks_node_limit(*workload.spec, *config)) {
+        return "PartitionConfig";
+    }
     std::string reason(wait_reason(verdict->wait));
     if (verdict->wait == Wait::NodesUnavailable && !verdict->nodes.empty()) {
         reason += ", UnavailableNodes:" + fold_hostlist(verdict->nodes);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/slurm.h"
+#include "model/cluster_config.h"
 #include "model/plan.h"
 #include "model/workload.h"
 
@@ -29,8 +30,11 @@ namespace twinyard::slurm {
 /// Why something waits, in Slurm's word.
 [[nodiscard]] std::string_view wait_reason(model::Wait wait);
 /// The reason column: hold and wait of pending jobs, how it ended of finished ones
-/// ("NonZeroExitCode", "RaisedSignal:9(Killed)", "TimeLimit"), else "None". Verdict may be null.
-[[nodiscard]] std::string reason_of(const model::Workload& workload, const model::Verdict* verdict);
+/// ("NonZeroExitCode", "RaisedSignal:9(Killed)", "TimeLimit"), else "None". Verdict and config may
+/// be null; the config tells a partition's limit on nodes from nodes that it does not have.
+[[nodiscard]] std::string reason_of(const model::Workload& workload,
+                                    const model::Verdict* verdict,
+                                    const model::ClusterConfig* config);
 
 /// "0:15"
 [[nodiscard]] std::string exit_code_text(std::int32_t exit_code, std::int32_t signal);
