@@ -19,6 +19,16 @@ bool holds(const model::Workload& workload) {
     return holds_placement(workload) || !workload.status.fenced.empty();
 }
 
+/// Cheap to see: the same records, of which the same runs have ended.
+bool hold_the_same(const model::Workload& a, const model::Workload& b) {
+    if (!holds_placement(a) || !holds_placement(b)) return false;
+    const auto ended = [](const model::MemberRun& run) {
+        return run.state == model::MemberState::Ended;
+    };
+    return a.placement == b.placement && a.spec == b.spec && a.status.fenced == b.status.fenced &&
+           std::ranges::equal(a.status.runs, b.status.runs, {}, ended, ended);
+}
+
 std::string leaf_class(const model::Device& device) {
     return device.class_path;
 }
@@ -181,9 +191,7 @@ void Index::put(model::WorkloadId id, const model::WorkloadPtr& now) {
 void Index::put_holder(model::WorkloadId id, const model::WorkloadPtr& now) {
     if (const model::WorkloadPtr* held = holders_.find(id.value())) {
         const model::WorkloadPtr old = *held;
-        const bool same_grants = now != nullptr && holds_placement(*now) && holds_placement(*old) &&
-                                 now->placement == old->placement && now->spec == old->spec &&
-                                 now->status.fenced == old->status.fenced;
+        const bool same_grants = now != nullptr && hold_the_same(*old, *now);
         if (same_grants) {
             holders_.put(id.value(), now);
             return;

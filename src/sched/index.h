@@ -53,13 +53,17 @@ struct PendingEntry {
     ShapePtr shape;
 };
 
-/// visit(grant) for each grant that the workload holds in the ledger: those of its placement, and
-/// fenced ones of earlier attempts.
+/// visit(grant) for each grant that the workload holds in the ledger: those of its placement whose
+/// members have not ended, and fenced ones of earlier attempts.
 template <class Visit>
 void for_each_held(const model::Workload& workload, Visit&& visit) {
+    const auto& runs = workload.status.runs;
     if (model::holds_resources(workload.status.state) && workload.placement != nullptr) {
-        for (const model::NodeGrant& grant : workload.placement->grants)
-            visit(grant);
+        const auto& grants = workload.placement->grants;
+        for (std::size_t i = 0; i < grants.size(); ++i) {
+            const bool ended = i < runs.size() && runs[i].state == model::MemberState::Ended;
+            if (!ended) visit(grants[i]);
+        }
     }
     for (const model::FencedGrant& fenced : workload.status.fenced)
         visit(fenced.grant);

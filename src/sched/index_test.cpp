@@ -137,6 +137,22 @@ TEST(Index, EqualRequestsShareAShapeAndTimeLimitsPartThem) {
     EXPECT_EQ(yard.index.shape_count(), 3U);
 }
 
+TEST(Index, NodesWhoseMembersEndedAreFreeBeforeTheRestIs) {
+    Yard yard(kCluster);
+    auto ending =
+        std::make_shared<model::Workload>(*model::find(yard.snapshot, model::WorkloadId{3}));
+    ending->status.state = model::WorkloadState::Completing;
+    ending->status.runs[0].state = model::MemberState::Ended;
+    yard.put(ending->id, ending);
+    yard.follow();
+    EXPECT_EQ(yard.index.nodes()[0].use, model::NodeUse{});
+    EXPECT_EQ(yard.index.nodes()[1].use.grants, 1U);
+    EXPECT_EQ(yard.index == Index::build(yard.snapshot), true);
+    yard.put(ending->id, nullptr);
+    yard.follow();
+    EXPECT_EQ(yard.index.nodes()[1].use, model::NodeUse{});
+}
+
 TEST(Index, FencedGrantsAreHeldWhileTheWorkloadWaitsAgain) {
     Yard yard(kCluster);
     auto fenced =
