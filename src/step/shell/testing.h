@@ -214,6 +214,10 @@ class Srun {
             },
             [this](const Status&) { over = true; });
     }
+    ~Srun() { client_.cancel(stream_); }
+    Srun(const Srun&) = delete;
+    Srun& operator=(const Srun&) = delete;
+
     void send(const api::StepEvent& event) { client_.send_part(stream_, wire::encode(event)); }
     void leave() { client_.cancel(stream_); }
 
