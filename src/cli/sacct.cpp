@@ -209,9 +209,10 @@ bool was(const Sacct& run, const AccountingRecord& job, const std::string& state
 }
 
 bool wants_job(const Sacct& run, const AccountingRecord& job) {
-    if (!run.options.qos.empty() &&
-        std::ranges::find(run.options.qos, job.qos) == run.options.qos.end())
-        return false;
+    const auto passes = [](const std::vector<std::string>& list, const std::string& value) {
+        return list.empty() || std::ranges::find(list, value) != list.end();
+    };
+    if (!passes(run.options.qos, job.qos) || !passes(run.options.names, job.name)) return false;
     return run.states.empty() || std::ranges::any_of(run.states, [&](const std::string& state) {
                return was(run, job, state);
            });

@@ -48,6 +48,8 @@ void add_letter(Layout& layout,
         column.grows = true;
         column.width = kGrowWidth;
         text.remove_prefix(1);
+        column.right = text.starts_with('.');
+        if (column.right) text.remove_prefix(1);
     } else {
         take_width(text, column);
     }

@@ -38,7 +38,8 @@ struct Column {
     std::uint16_t field = kLiteral;
     std::uint32_t width = 0;  ///< 0: as long as needed.
     bool right = false;
-    bool grows = false;  ///< `#`: as wide as its longest cell, `width` at least.
+    bool grows = false;  ///< `#`, or `#.` to the right: as wide as its longest cell, `width` at
+                         ///< least.
     std::string_view header;
     std::string suffix;  ///< Literal text after it, in header and rows.
 };

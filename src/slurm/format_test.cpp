@@ -241,12 +241,12 @@ TEST(Sinfo, ByNode) {
     options.by_node = true;
     EXPECT_EQ(Nodes().print(sinfo_layout(kSinfoNode), options),
               "NODELIST   NODES PARTITION STATE \n"
-              "n1             1 train     idle  \n"
-              "n1             1 debug*    idle  \n"
-              "n2             1 train     mix   \n"
-              "n3             1 train     drain \n"
-              "n4             1 train     idle  \n"
-              "n5             1 train     down* \n");
+              "n1             1     train idle  \n"
+              "n1             1    debug* idle  \n"
+              "n2             1     train mix   \n"
+              "n3             1     train drain \n"
+              "n4             1     train idle  \n"
+              "n5             1     train down* \n");
 }
 
 TEST(Sinfo, CountsAndLists) {

@@ -15,9 +15,9 @@ inline constexpr std::string_view kSinfoDefault = "%#P %.5a %.10l %.6D %.6t %N";
 inline constexpr std::string_view kSinfoLong =
     "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %.11i %N";
 inline constexpr std::string_view kSinfoSummary = "%#P %.5a %.10l %.16F %N";
-inline constexpr std::string_view kSinfoNode = "%#N %.6D %#P %6t";
+inline constexpr std::string_view kSinfoNode = "%#N %.6D %#.P %6t";
 inline constexpr std::string_view kSinfoNodeLong =
-    "%#N %.6D %#P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E";
+    "%#N %.6D %#.P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E";
 inline constexpr std::string_view kSinfoReason = "%20E %9u %19H %N";
 
 /// One line of sinfo: nodes that look alike, in one partition (null with -N -o without %P …).
