@@ -11,10 +11,12 @@
 /// Its folder is <agent's folder>/jobs/<launch_folder_name(key)>/, mode 0700, the agent's own. In
 /// it, before the daemon starts: `launch` (wire::encode of the LaunchOrder), `script` (only if the
 /// order names one) and `environment` (NUL-separated NAME=value). The agent starts the daemon in a
-/// session of its own, no child to wait for, with standard streams on /dev/null:
+/// session of its own, with stdin and stdout on /dev/null and stderr in `log`; it outlives the
+/// agent that started it:
 ///
 ///   twinyard-stepd --dir FOLDER --node NAME --node-dir AGENTS_FOLDER --containers BASE
-///       [--slurm-conf PATH] [--bin FOLDER] [--node-hostname] [--cpuset-alone] [--log FILE] [--ready-fd N]
+///       [--slurm-conf PATH] [--bin FOLDER] [--node-hostname] [--cpuset-alone] [--log FILE]
+///       [--ready-fd N]
 ///
 /// The daemon takes the lock `lock` (os::lock_file; a second one leaves at once, and so does one
 /// that then finds `exit`), writes `pid` (os::write_pid_file), listens on the socket, writes one
