@@ -46,8 +46,18 @@ void AgentHost::boot() {
     core_.emplace(settings_);
     perform(core_->handle(agent::JournalLoaded{synced_}, now()));
     if (!is_up()) return;
+    sweep();
     if (world_.dice.one_in(2)) synced_ = core_->journal();
     connect_in(world_.dice.between(Millis{1}, kReconnectMax));
+}
+
+void AgentHost::sweep() {
+    std::set<Stepds::Launch> known;
+    for (agent::NodeIndex node = 0; node < core_->nodes().size(); ++node) {
+        for (const auto& [key, launch] : core_->nodes()[node].launches())
+            known.insert({node, key});
+    }
+    stepds_.sweep(known);
 }
 
 void AgentHost::crash() {

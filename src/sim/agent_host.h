@@ -48,6 +48,7 @@ class AgentHost final : public AgentEnd {
     void perform(const std::vector<agent::Effect>& effects);
     void perform(const agent::Effect& effect);
     void append(const agent::AppendJournal& append);
+    void sweep();
     void die(Millis back_after);
     void connect_in(Millis delay);
     void connect();

@@ -31,14 +31,16 @@ void Clients::begin(std::size_t jobs, Millis over) {
     until_ = world_.timeline.now() + over;
     requests_.resize(jobs);
     open_ = jobs;
+    Millis at{0};
     for (std::size_t number = 0; number < jobs; ++number) {
         Request& request = requests_[number];
         request.submit.request_id = request_id(number);
         request.submit.spec = random_job(number);
         request.submit.blobs = {blob_of("#!/bin/sh\necho " + std::to_string(number % 7) + "\n")};
         if (world_.dice.one_in(10)) request.submit.hold = model::Hold::User;
-        world_.timeline.in(
-            world_.dice.between(Millis{0}, over), 0, [this, number] { submit(number); });
+        // Some come one by one, others in bursts.
+        if (number == 0 || world_.dice.one_in(3)) at = world_.dice.between(Millis{0}, over);
+        world_.timeline.in(at, 0, [this, number] { submit(number); });
     }
     const std::size_t visits = jobs / 4;
     for (std::size_t i = 0; i < visits; ++i)

@@ -55,7 +55,7 @@ Cluster::Cluster(std::uint64_t seed, const Faults& faults)
     nodes_ = 3 + world_.dice.below(4);
     config_ = make_config(nodes_);
     // Small batches, so that several are under way and a crash falls between them.
-    limits_.bytes_max = world_.dice.one_in(3) ? std::size_t{1} << 20 : 1'500;
+    limits_.bytes_max = world_.dice.one_in(3) ? std::size_t{1} << 20 : 600;
     world_.faults = faults;
     add_agents();
     clients_ = std::make_unique<Clients>(world_, nodes_, [this] { return controller(); });
@@ -271,6 +271,9 @@ void Cluster::check_history() {
             if (attempt != expected++) world_.fail(what + " has no row of an attempt");
             if (row.state != model::WorkloadState::Done)
                 world_.fail(what + " has an attempt that never ended in the history");
+            const bool completed = row.outcome.kind == model::EndKind::Completed;
+            if (completed && !launches_.completed.contains({id, attempt}))
+                world_.fail(what + " is said to have completed and did not");
             if (row.requeued == is_last) world_.fail(what + " has not ended once");
         }
         const auto known = facts_.attempts.find(id);

@@ -182,6 +182,8 @@ void Stepds::end(const Name& name, Outcome outcome) {
     Run& run = found->second;
     world_.note("end " + text_of(name.second) + " as " +
                 std::to_string(static_cast<int>(outcome.kind)));
+    if (outcome.kind == EndKind::Completed)
+        launches_.completed.insert({name.second.workload, name.second.attempt});
     run.live = false;
     run.seen.phase = Phase::Ended;
     run.seen.outcome = std::move(outcome);
@@ -215,6 +217,14 @@ void Stepds::forget(const agent::ForgetLocal& effect) {
     if (found == runs_.end()) return;
     if (found->second.live) world_.fail("launch " + text_of(effect.key) + " is forgotten alive");
     runs_.erase(found);
+}
+
+void Stepds::sweep(const std::set<Launch>& known) {
+    for (const auto& [name, run] : runs_) {
+        if (run.live && !known.contains(name))
+            world_.fail("the journal has lost launch " + text_of(name.second) + ", which lives");
+    }
+    std::erase_if(runs_, [&](const auto& entry) { return !known.contains(entry.first); });
 }
 
 void Stepds::reboot() {

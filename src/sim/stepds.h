@@ -18,6 +18,8 @@ namespace twinyard::sim {
 struct Launches {
     std::set<std::pair<std::string, api::LaunchKey>> started;  ///< With the node's name.
     std::map<std::pair<model::WorkloadId, model::Attempt>, std::set<api::LaunchKey>> ready;
+    /// Whose script really ended well.
+    std::set<std::pair<model::WorkloadId, model::Attempt>> completed;
     std::uint64_t count = 0;
 };
 
@@ -26,6 +28,8 @@ struct Launches {
 /// judged by.
 class Stepds {
   public:
+    using Launch = std::pair<agent::NodeIndex, api::LaunchKey>;
+
     /// `tell` takes what they say to the agent; while there is none, nobody hears it.
     Stepds(World& world,
            Launches& launches,
@@ -34,6 +38,9 @@ class Stepds {
         : world_(world), launches_(launches), nodes_(std::move(nodes)), tell_(std::move(tell)) {}
 
     void perform(const agent::Effect& effect);
+    /// What a restarted agent does with exit records that its journal has forgotten: a crash came
+    /// between the Forget and the removal.
+    void sweep(const std::set<Launch>& known);
     void reboot();
     /// A new disk: the exit records are gone too.
     void wipe();
@@ -41,7 +48,7 @@ class Stepds {
     [[nodiscard]] bool empty() const { return runs_.empty(); }
 
   private:
-    using Name = std::pair<agent::NodeIndex, api::LaunchKey>;
+    using Name = Launch;
     struct Run {
         api::LaunchOrder order;
         api::ObservedRun seen;
