@@ -113,6 +113,7 @@ class Stepd {
                         "--containers",
                         containers_,
                         "--cpuset-alone"};
+        if (node_hostname) request.argv.emplace_back("--node-hostname");
         request.env = {"PATH=/usr/bin:/bin"};
         const auto id = os::spawn(request);
         ASSERT_TRUE(id.has_value());
@@ -154,6 +155,7 @@ class Stepd {
     }
 
     Millis kill_wait{30'000};
+    bool node_hostname = false;
 
   private:
     void connect() {
