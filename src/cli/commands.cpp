@@ -20,11 +20,11 @@ constexpr auto kCommands = std::to_array<Command>({
     {"sbatch", run_sbatch, sbatch_table},
     {"srun", run_srun, srun_table},
     {"salloc"},
-    {"squeue"},
-    {"sinfo"},
+    {"squeue", run_squeue, squeue_table},
+    {"sinfo", run_sinfo, sinfo_table},
     {"scancel", run_scancel, scancel_table},
-    {"scontrol"},
-    {"sacct"},
+    {"scontrol", run_scontrol, scontrol_table},
+    {"sacct", run_sacct, sacct_table},
     {"sstat"},
     {"sattach"},
     {"sbcast"},
@@ -40,7 +40,7 @@ constexpr auto kCommands = std::to_array<Command>({
 
 /// Verbs that are executables of their own, as they need more than a command does.
 constexpr auto kOtherExecutables = std::to_array<std::string_view>(
-    {"up", "down", "status", "sim", "simulate", "apply", "policy", "kubeconfig"});
+    {"up", "down", "status", "check-config", "sim", "simulate", "apply", "policy", "kubeconfig"});
 
 constexpr std::string_view kHelp =
     "Usage: twinyard VERB [args...]\n"
@@ -101,7 +101,6 @@ ExitCode run_twinyard(Args args, const Environment& environment, Cluster& cluste
     const std::string_view verb = args[0];
     const Args rest = args.subspan(1);
     if (verb == "explain") return run_explain(rest, environment, cluster, output);
-    if (verb == "check-config") return run_check_config(rest, output);
     if (std::ranges::find(kOtherExecutables, verb) != kOtherExecutables.end())
         return run_other_executable(verb, rest, output);
     output.error("no verb '" + printable(verb, 60) + "': see twinyard --help");

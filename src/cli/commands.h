@@ -34,7 +34,7 @@ ExitCode run_squeue(Args args, const Environment&, Cluster&, Output&);
 ExitCode run_sinfo(Args args, const Environment&, Cluster&, Output&);
 ExitCode run_sacct(Args args, const Environment&, Cluster&, Output&);
 ExitCode run_scontrol(Args args, const Environment&, Cluster&, Output&);
-/// `twinyard explain JOB`, `twinyard check-config FILE` … and the verbs of other executables.
+/// `twinyard explain JOB`, and the verbs that are executables of their own.
 ExitCode run_twinyard(Args args, const Environment&, Cluster&, Output&);
 
 const OptionTable& sbatch_table();

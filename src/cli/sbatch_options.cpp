@@ -73,7 +73,7 @@ constexpr OptionRow kRows[] = {
           "",
           "working directory of the script",
           "directory",
-          "sbatch_script.test"),
+          "Sbatch.Chdir"),
     not_built("cluster-constraint"),
     not_built("clusters|cluster", 'M', Required, "SBATCH_CLUSTERS"),
     built("comment",
@@ -404,7 +404,6 @@ constexpr OptionRow kRows[] = {
           "a command instead of a script",
           "command",
           "Sbatch.Wrap"),
-    not_built("x11", 0, Optional),
 };
 
 constexpr OptionTable kTable{.command = "sbatch",
