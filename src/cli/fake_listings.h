@@ -77,6 +77,10 @@ class FakeListings final : public Cluster {
         updates.push_back(request);
         for (const auto& [key, value] : request.settings) {
             if (value == "99" || value == "n99") return slurm::refuse(refusal_of(request));
+            if (value == "unsupported") {
+                return fail(ErrorCode::InvalidArgument,
+                            "Update of this parameter is not supported: " + key + "=" + value);
+            }
         }
         return {};
     }

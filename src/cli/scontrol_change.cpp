@@ -176,7 +176,11 @@ ExitCode update_jobs(Scontrol& run, const Settings& settings, std::string_view k
         }
         const Status done = run.cluster.update(request);
         if (done) continue;
-        exit = job_failed(run, job, "slurm_update error", done.error().message());
+        const std::string& text = done.error().message();
+        // What no job has is said once.
+        if (text.starts_with("Update of this parameter is not supported"))
+            return run.err(text + "\nRequest aborted");
+        exit = job_failed(run, job, "slurm_update error", text);
     }
     return exit;
 }

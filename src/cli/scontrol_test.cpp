@@ -193,6 +193,8 @@ TEST(Scontrol, Update) {
         {"update JobId=99 Nice=1",
          "Invalid job id specified for job 99\nslurm_update error: Invalid job id specified\n"},
         {"update NodeName=n99 State=RESUME", "slurm_update error: Invalid node name specified\n"},
+        {"update JobId=5 Foo=unsupported",
+         "Update of this parameter is not supported: Foo=unsupported\nRequest aborted\n"},
         {"update NodeName=n1 State=down",
          "You must specify a reason when DOWNING or DRAINING a node. Request denied\n"},
     };

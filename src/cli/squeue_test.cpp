@@ -222,6 +222,9 @@ TEST(Squeue, Sort) {
 TEST(Squeue, Start) {
     FakeListings cluster;
     add_four_jobs(cluster);
+    cluster.jobs.insert(cluster.jobs.begin(),
+                        {.job = 4, .state = "PENDING", .base_state = "PENDING", .nodes = 1});
+    cluster.jobs.front().reason = "JobHeldUser";
     const Ran ran = run_line(run_squeue, "squeue", "--start", cluster);
     EXPECT_EQ(ran.out,
               "             JOBID PARTITION     NAME     USER ST          START_TIME  NODES "
@@ -229,7 +232,9 @@ TEST(Squeue, Start) {
               "                 6       gpu     wait      bob PD 2026-12-01T13:00:00      4 "
               "n[1-4]               (Resources)\n"
               "                 7       gpu     late      ada PD 2026-12-01T14:00:00      1 "
-              "(null)               (Priority)\n");
+              "(null)               (Priority)\n"
+              "                 4                        root PD                 N/A      1 "
+              "(null)               (JobHeldUser)\n");
     EXPECT_TRUE(cluster.job_query.with_forecast);
     (void)run_line(run_squeue, "squeue", "", cluster);
     EXPECT_FALSE(cluster.job_query.with_forecast);

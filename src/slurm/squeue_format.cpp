@@ -7,6 +7,7 @@
 #include <array>
 #include <compare>
 #include <cstdio>
+#include <utility>
 
 #include "base/duration_text.h"
 #include "base/text.h"
@@ -300,7 +301,9 @@ std::strong_ordering compare(const Field& field, const Cell& a, const Cell& b) {
         case 'D':
             return a.row.nodes <=> b.row.nodes;
         case 'S':
-            return start_ms(a.row) <=> start_ms(b.row);
+            // Nobody knows when: after those that are known.
+            return std::pair(start_ms(a.row) <= 0, start_ms(a.row)) <=>
+                   std::pair(start_ms(b.row) <= 0, start_ms(b.row));
         case 'e':
             return end_ms(a.row) <=> end_ms(b.row);
         case 'V':
