@@ -84,8 +84,7 @@ void ControllerHost::crash(std::string_view why) {
                 " dies: " + std::string(why));
     up_ = false;
     world_.timeline.end(owner_);
-    for (const LinkId link : sessions_)
-        network_.close(link);
+    network_.close_all_of(owner_);
 }
 
 ClusterTime ControllerHost::cluster_now() const {

@@ -56,6 +56,12 @@ void Network::send_down_again(LinkId id, std::function<void(AgentEnd&)> message)
         later, 0, [this, id, message = std::move(message)] { send_down(id, message); });
 }
 
+void Network::close_all_of(Owner controller) {
+    for (const auto& [id, link] : links_) {
+        if (link.controller_owner == controller) close(id);
+    }
+}
+
 void Network::maybe_break(LinkId id) {
     if (!world_.dice.per_mille(world_.faults.break_link)) return;
     world_.note("link " + std::to_string(id) + " breaks");

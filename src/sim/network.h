@@ -44,6 +44,8 @@ class Network {
     void send_down_again(LinkId id, std::function<void(AgentEnd&)> message);
     /// An end has closed it or died: the other notices soon.
     void close(LinkId id) { cut(id, kSoon, kSoon); }
+    /// A controller has died: all of its connections, also those that it had not heard of.
+    void close_all_of(Owner controller);
     /// The wire is cut: both notice by and by.
     void break_off(LinkId id) { cut(id, kAgentNotices, kControllerNotices); }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "sim/runner.h"
 
 namespace twinyard::sim {
@@ -22,8 +24,9 @@ TEST(PlantedBugs, EachIsFoundByTheFixedSeeds) {
         const std::uint64_t seed = found_by(bug.bug, how);
         EXPECT_NE(seed, 0U) << bug.name << " is missed by the fixed seeds";
         RecordProperty(bug.name, how);
+        if (seed == 0) continue;
         // The seed is innocent: without the bug it finds nothing.
-        if (seed != 0) EXPECT_EQ(run_once(seed).failure, "") << "seed " << seed;
+        EXPECT_EQ(run_once(seed).failure, "") << "seed " << seed;
     }
 }
 
