@@ -59,7 +59,10 @@ std::optional<Millis> limit_there(const Snapshot& snapshot, const Workload& work
     return limit;
 }
 
-void set_times(JobRow& row, const Snapshot& snapshot, const Workload& workload) {
+void set_times(JobRow& row,
+               const Snapshot& snapshot,
+               const Workload& workload,
+               ClusterTime now) {
     const model::WorkloadStatus& status = workload.status;
     row.submit_ms = unix_ms(status.submitted_wall);
     row.eligible_ms = unix_ms(status.eligible_wall);
@@ -76,7 +79,7 @@ void set_times(JobRow& row, const Snapshot& snapshot, const Workload& workload) 
             row.run_time_ms = (status.ended - status.started - status.suspended_total).count();
         }
     } else if (status.state != WorkloadState::Pending && row.start_ms > 0) {
-        row.run_time_ms = (snapshot.time - status.started - status.suspended_total).count();
+        row.run_time_ms = (now - status.started - status.suspended_total).count();
         if (limit) row.end_ms = row.start_ms + (*limit + status.suspended_total).count();
     } else if (status.state == WorkloadState::Pending) {
         row.start_ms = 0;
@@ -267,7 +270,7 @@ JobRow make_job_row(const Snapshot& snapshot, const Workload& workload, const Jo
     row.held = status.hold != model::Hold::None;
     row.priority = row.held ? 0 : facts.priority;
     row.nice = spec.nice;
-    set_times(row, snapshot, workload);
+    set_times(row, snapshot, workload, facts.now.value_or(snapshot.time));
     set_request(row, spec);
     row.cpus = static_cast<std::uint32_t>(model::requested_amounts(spec).cpus);
     const bool placed = workload.placement && status.state != WorkloadState::Pending;

@@ -19,6 +19,7 @@ struct JobFacts {
     std::optional<ClusterTime> expected_start;
     std::vector<model::NodeId> expected_nodes;
     std::uint32_t priority = 0;
+    std::optional<ClusterTime> now;  ///< For run times; absent: when the snapshot was made.
     bool with_detail = false;
     std::string user_name;  ///< For %u in output patterns; empty: the uid.
 };

@@ -269,6 +269,9 @@ TEST(JobRow, OfARunningJob) {
     EXPECT_EQ(row.std_in, "/dev/null");
     ASSERT_EQ(row.grants.size(), 2U);
     EXPECT_EQ(row.grants[0].gres, "gpu:h100:1(IDX:1)");
+    // Time passes while nothing happens: the snapshot is old, the run time is not.
+    facts.now = ClusterTime{Millis{130'000}};
+    EXPECT_EQ(make_job_row(cluster.snapshot, cluster.job, facts).run_time_ms, 90'000);
 }
 
 TEST(JobRow, OfAPendingJobThatRanBefore) {

@@ -60,7 +60,7 @@ struct JobListing {
     std::uint64_t from = 0;  ///< Else the walk goes on here.
 
     void add(const model::Workload& workload, std::string& part) const {
-        slurm::JobFacts facts{.with_detail = query.with_detail};
+        slurm::JobFacts facts{.now = now, .with_detail = query.with_detail};
         if (view.plan) {
             const auto verdict = view.plan->verdicts.find(workload.id);
             if (verdict != view.plan->verdicts.end()) facts.verdict = verdict->second.get();
