@@ -59,10 +59,7 @@ std::optional<Millis> limit_there(const Snapshot& snapshot, const Workload& work
     return limit;
 }
 
-void set_times(JobRow& row,
-               const Snapshot& snapshot,
-               const Workload& workload,
-               ClusterTime now) {
+void set_times(JobRow& row, const Snapshot& snapshot, const Workload& workload, ClusterTime now) {
     const model::WorkloadStatus& status = workload.status;
     row.submit_ms = unix_ms(status.submitted_wall);
     row.eligible_ms = unix_ms(status.eligible_wall);
