@@ -55,7 +55,7 @@ struct StepEvent {
         Signal,       ///< to the tasks: value
         Refused,      ///< text: Slurm's words
         Finished,     ///< value: exit code of the step
-        Message,      ///< text for srun's stderr
+        Message,      ///< text for srun's stderr; to a daemon: 1 holds output back, 0 lets go
     };
     Kind kind = Kind::Created;
     std::uint32_t step = 0;

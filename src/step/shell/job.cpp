@@ -108,6 +108,12 @@ Status make_folder(const std::string& path, mode_t mode) {
     return fail(os::system_error(errno, "mkdir " + path));
 }
 
+/// When the whole host runs out of memory the job goes, not who has to tell of it.
+bool protect_from_oom() {
+    const os::Fd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+    return file && os::write_all(file.get(), "-900").has_value();
+}
+
 /// Can the user get there? Private parents may be in the way.
 bool user_reaches(const Job& job, const std::string& path) {
     return os::open_as_user(job.identity, path, O_PATH | O_DIRECTORY | O_NONBLOCK).has_value();
@@ -183,6 +189,7 @@ os::SpawnRequest Job::spawn_request(std::vector<std::string> environment) const 
         request.limits.push_back({.resource = limit.resource, .soft = limit.soft, .hard = {}});
     }
     request.affinity = affinity;
+    if (oom_protected) request.oom_score_adjust = 0;
     request.namespaces = namespaces;
     return request;
 }
@@ -207,6 +214,7 @@ api::Usage Job::usage() const {
 }
 
 Status prepare(Job& job) {
+    job.oom_protected = protect_from_oom();
     job.identity = find_identity(job.order);
     job.host = find_host_facts(job);
     TRY(job.factory, os::detect_containers(job.options.containers));

@@ -68,8 +68,9 @@ struct Job {
     std::unique_ptr<os::ProcessContainer> container;  ///< All of the job on this node.
     os::NamespaceRequest namespaces;
     std::vector<int> affinity;
-    std::string spool;        ///< Where the user may read: script, socket. Empty: none.
-    std::string user_socket;  ///< Path of the socket for the job's own processes.
+    bool oom_protected = false;  ///< We are; what we start must not be.
+    std::string spool;           ///< Where the user may read: script, socket. Empty: none.
+    std::string user_socket;     ///< Path of the socket for the job's own processes.
 
     [[nodiscard]] std::string file(std::string_view name) const {
         return options.dir + '/' + std::string(name);

@@ -108,7 +108,11 @@ void NodeStep::tell(Kind kind, std::uint32_t task, std::int32_t value, std::stri
     event.value = value;
     event.node = job_.options.node;
     event.data = std::move(data);
-    if (sink_(std::move(event)) || paused_) return;
+    if (!sink_(std::move(event))) pause();
+}
+
+void NodeStep::pause() {
+    if (paused_) return;
     paused_ = true;
     for (const auto& each : tasks_) {
         each->out.watch.set_events(0);
@@ -256,6 +260,7 @@ void NodeStep::drain(Task& task) {
 
 void NodeStep::take(const api::StepEvent& event) {
     if (event.kind == Kind::Signal) return signal(event.value);
+    if (event.kind == Kind::Message) return event.value == 1 ? pause() : resume();
     if (event.kind != Kind::Stdin) return;
     for (const auto& task : tasks_) {
         if (!task->in) continue;

@@ -29,6 +29,7 @@ class NodeStep {
     void start();
     /// Stdin and Signal of srun.
     void take(const api::StepEvent& event);
+    void pause();
     void resume();
     void signal(int signal);
     /// CONT, TERM, and KILL after `kill_wait`.

@@ -130,6 +130,9 @@ void StepRunner::begin(const StepGrant& grant) {
     }
     open_record(*step, grant);
     tell_created(*step, grant);
+    step->call->on_writable([this, ticket = grant.ticket] {
+        if (Step* found = find(ticket)) hold(*found, false);
+    });
     step->parts.resize(grant.places.size());
     step->parts_left = grant.places.size();
     for (std::size_t i = 0; i < grant.places.size(); ++i) {
@@ -199,11 +202,6 @@ void StepRunner::start_part(Step& step,
         const std::string address = node < addresses.size() ? addresses[node] : std::string();
         return start_remote(step, index, launch, address);
     }
-    step.call->on_writable([this, ticket, index] {
-        Step* found = find(ticket);
-        NodeStep* tasks = found == nullptr ? nullptr : here_.find(found->parts[index].here);
-        if (tasks != nullptr) tasks->resume();
-    });
     part.here = here_.start(
         std::move(launch),
         [this, ticket, index](api::StepEvent event) {
@@ -247,6 +245,7 @@ bool StepRunner::from_node(std::uint64_t ticket, std::size_t index, api::StepEve
     if (event.kind == Kind::TaskEnded) count_task_end(*step, index, event);
     const bool open = step->call->send_part(wire::encode(event)) != rpc::Flow::Paused;
     const bool bad = event.kind == Kind::TaskEnded && event.value != 0;
+    if (!open && !step->held) hold(*step, true);
     if (bad && step->request.kill_on_bad_exit && !step->ending) end(*step);
     return open;
 }
@@ -284,6 +283,13 @@ void StepRunner::from_caller(std::uint64_t ticket, std::string_view bytes) {
 
 void StepRunner::send_signal(Step& step, int signal) {
     from_caller(step.ticket, wire::encode(api::StepEvent{.kind = Kind::Signal, .value = signal}));
+}
+
+/// The window that streams from client to server lack: what is under way is all that comes.
+void StepRunner::hold(Step& step, bool held) {
+    step.held = held;
+    const api::StepEvent event{.kind = Kind::Message, .value = held ? 1 : 0};
+    from_caller(step.ticket, wire::encode(event));
 }
 
 /// CONT, TERM, and KILL after kill_wait, on all nodes.

@@ -54,6 +54,7 @@ class StepRunner {
         std::size_t early_bytes = 0;
         bool granted = false;
         bool ending = false;
+        bool held = false;  ///< srun is slow: all parts hold their output back.
         std::uint32_t number = 0;
         std::vector<Part> parts;
         std::size_t parts_left = 0;
@@ -83,6 +84,7 @@ class StepRunner {
     void part_done(std::uint64_t ticket, std::size_t index, const Status& how);
     void send(Step& step, const api::StepEvent& event);
     void send_signal(Step& step, int signal);
+    void hold(Step& step, bool held);
     void end(Step& step);
     void caller_gone(std::uint64_t ticket);
     void finish(std::uint64_t ticket);

@@ -100,6 +100,16 @@ TEST(Steps, InputGoesToEveryTask) {
     EXPECT_EQ(srun.out[1], "hello\nmore\n");
 }
 
+TEST(Steps, MuchOutputComesWhole) {
+    JobOnNodes job({"n1", "n2"});
+    constexpr std::size_t kBytes = std::size_t{12} << 20;
+    Srun srun(job.first(), shell("head -c " + std::to_string(kBytes) + " /dev/zero"));
+    ASSERT_TRUE(job.over(srun));
+    EXPECT_EQ(srun.exit_code, 0);
+    EXPECT_EQ(srun.out[0].size(), kBytes);
+    EXPECT_EQ(srun.out[1].size(), kBytes);
+}
+
 TEST(Steps, ExitCodes) {
     JobOnNodes job({"n1", "n2"});
     const struct {
