@@ -187,11 +187,20 @@ void Clients::disturb(model::WorkloadId id) {
     }
 }
 
+/// An administrator who calls a node down that nobody reaches vouches that nothing runs there. This
+/// one does not look, and so says it only where all nodes are reached.
+bool Clients::can_trust_down() const {
+    const Faults& faults = world_.faults;
+    return faults.break_link == 0 && faults.partition_each == Millis{0} &&
+           faults.agent_crash_each == Millis{0};
+}
+
 void Clients::tend_nodes() {
     api::UpdateNode update{.names = {"n" + std::to_string(1 + world_.dice.below(nodes_))},
                            .action = api::NodeAction::Drain,
                            .reason = "looked at",
                            .features = {}};
+    if (can_trust_down() && world_.dice.one_in(3)) update.action = api::NodeAction::Down;
     send(update, true);
     update.action = api::NodeAction::Resume;
     update.reason.reset();

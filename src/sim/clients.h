@@ -57,6 +57,7 @@ class Clients {
     void follow_up(model::WorkloadId id);
     void disturb(model::WorkloadId id);
     void tend_nodes();
+    [[nodiscard]] bool can_trust_down() const;
     void send(api::Command command, bool as_admin);
     [[nodiscard]] Millis think();
 

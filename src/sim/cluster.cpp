@@ -57,6 +57,7 @@ Cluster::Cluster(std::uint64_t seed, const Faults& faults)
     // Small batches, so that several are under way and a crash falls between them.
     limits_.bytes_max = world_.dice.one_in(3) ? std::size_t{1} << 20 : 600;
     world_.faults = faults;
+    intensity_ = static_cast<std::int64_t>(1 + world_.dice.below(3));
     add_agents();
     clients_ = std::make_unique<Clients>(world_, nodes_, [this] { return controller(); });
 }
@@ -110,7 +111,7 @@ void Cluster::plan_faults() {
 
 void Cluster::each(Millis mean, Act act) {
     if (mean <= Millis{0}) return;
-    world_.timeline.in(world_.around(mean), 0, [this, mean, act] {
+    world_.timeline.in(world_.around(mean / intensity_), 0, [this, mean, act] {
         if (healed_) return;
         (this->*act)();
         each(mean, act);

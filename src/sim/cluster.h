@@ -67,6 +67,7 @@ class Cluster {
     Faults faults_;
     bool healed_ = false;
     bool start_planned_ = false;
+    std::int64_t intensity_ = 1;  ///< So many times as often as the mix says.
     std::uint64_t events_ = 0;
     std::size_t nodes_ = 0;
     model::ClusterConfigPtr config_;
