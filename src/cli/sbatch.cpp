@@ -64,6 +64,11 @@ Result<Script> read_script(const JobOptions& options,
         return fail(ErrorCode::NotFound, "Unable to open file " + printable(name));
     }
     script.text = std::move(*text);
+    if (script.text.size() > slurm::kScriptMax) {
+        return fail(ErrorCode::InvalidArgument,
+                    "Batch job submission failed: " +
+                        std::string(slurm::text_of(slurm::Refusal::PathTooLong)));
+    }
     TRY_STATUS(slurm::check_batch_script(script.text));
     return script;
 }
