@@ -244,7 +244,7 @@ std::string Cluster::what_is_open() {
     }
     if (!open.empty()) return open;
     if (world_.durable.count("o/") != 0) return "rows wait in the outbox";
-    return host->is_quiet() ? "" : "the controller is busy";
+    return host->why_busy();
 }
 
 /// Every attempt has one row, and it tells of its end; every acknowledged job is there.

@@ -91,9 +91,13 @@ ClusterTime ControllerHost::cluster_now() const {
     return clock_start_ + (world_.timeline.now() - boot_);
 }
 
-bool ControllerHost::is_quiet() const {
-    return items_.empty() && !refused_ && !pipeline_->has_open() && pipeline_->in_flight() == 0 &&
-           rows_.empty() && unanswered_ == 0 && !pipeline_->core().has_backlog();
+std::string ControllerHost::why_busy() const {
+    if (!items_.empty()) return "commands are queued";
+    if (refused_) return "the store refuses";
+    if (pipeline_->has_open() || pipeline_->in_flight() > 0) return "a batch is open";
+    if (!rows_.empty()) return "rows wait for the history";
+    if (unanswered_ > 0) return "the engine waits for an answer";
+    return pipeline_->core().has_backlog() ? "the core has work left" : "";
 }
 
 void ControllerHost::push(Item item) {

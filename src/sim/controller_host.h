@@ -51,8 +51,8 @@ class ControllerHost final : public ControllerEnd {
     [[nodiscard]] const controller::Core& core() const { return pipeline_->core(); }
     /// What was released last; null before anything was.
     [[nodiscard]] const model::Snapshot& released() const { return latest_; }
-    /// Nothing waits for the store, and nothing is queued.
-    [[nodiscard]] bool is_quiet() const;
+    /// Empty: nothing waits for the store, and nothing is queued.
+    [[nodiscard]] std::string why_busy() const;
 
     void on_hello(LinkId link, const api::AgentHello& hello) override;
     void on_report(LinkId link, std::uint64_t seq, const api::AgentReport& report) override;
