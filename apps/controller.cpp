@@ -16,7 +16,7 @@ namespace twinyard {
 namespace {
 
 struct Flags {
-    std::string dir, config, heartbeat_ms = "5000";
+    std::string dir, config, nodes, heartbeat_ms = "5000";
 };
 
 Status run(const Flags& flags) {
@@ -38,7 +38,7 @@ Status run(const Flags& flags) {
         std::move(options),
         *store,
         *history,
-        controller::config_files(flags.config, flags.dir + "/twinyard.yaml"),
+        controller::config_files(flags.config, flags.dir + "/twinyard.yaml", flags.nodes),
         on_fatal);
     if (!started) return fail(std::move(started).error());
     const auto on_term = loop.on_signal(SIGTERM, [&] { loop.stop(); });
@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
     Status status = parse_flags({argv + 1, static_cast<std::size_t>(argc - 1)},
                                 {{.name = "--dir", .value = &flags.dir},
                                  {.name = "--config", .value = &flags.config},
+                                 {.name = "--nodes", .value = &flags.nodes},
                                  {.name = "--heartbeat-ms", .value = &flags.heartbeat_ms},
                                  {.name = "--log", .value = &log}});
     if (status && flags.dir.empty()) status = fail(ErrorCode::InvalidArgument, "--dir is missing");

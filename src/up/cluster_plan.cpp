@@ -194,6 +194,10 @@ Result<ClusterPlan> make_plan(const UpOptions& options) {
         return plan;
     }
     TRY(plan.nodes, real_nodes(options, configured));
+    if (configured.empty()) {
+        auto& argv = plan.processes.front().argv;
+        argv.insert(argv.end(), {"--nodes", fold_hostlist(plan.nodes)});
+    }
     for (const std::string& node : plan.nodes)
         plan.processes.push_back(agent(options, node, plan.nodes.size() > 1));
     return plan;

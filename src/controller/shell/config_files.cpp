@@ -5,6 +5,7 @@
 #include <array>
 #include <mutex>
 
+#include "base/hostlist.h"
 #include "config/cluster_config.h"
 #include "config/render_config.h"
 #include "config/slurm_conf.h"
@@ -27,6 +28,16 @@ Result<config::TwinyardYaml> read_yaml(const std::string& path) {
     return yaml;
 }
 
+Result<model::ClusterConfigPtr> without_file(const config::TwinyardYaml& yaml,
+                                             const std::string& nodes) {
+    auto made = std::make_shared<model::ClusterConfig>(config::cluster_config(yaml));
+    if (nodes.empty()) return made;
+    TRY(const std::vector<std::string> names, expand_hostlist(nodes));
+    for (const std::string& name : names)
+        made->nodes.push_back({.name = name});
+    return made;
+}
+
 std::string host_name() {
     std::array<char, 256> name{};
     return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
@@ -34,14 +45,13 @@ std::string host_name() {
 
 }  // namespace
 
-ConfigSource config_files(std::string slurm_conf, std::string yaml_path) {
+ConfigSource config_files(std::string slurm_conf, std::string yaml_path, const std::string& nodes) {
     auto kept = std::make_shared<Kept>();  // Owners: the two functions below.
     const WallTime booted = os::wall_now();
     ConfigSource source;
-    source.load = [kept, slurm_conf, yaml_path]() -> Result<model::ClusterConfigPtr> {
+    source.load = [kept, slurm_conf, yaml_path, nodes]() -> Result<model::ClusterConfigPtr> {
         TRY(const config::TwinyardYaml yaml, read_yaml(yaml_path));
-        if (slurm_conf.empty())
-            return std::make_shared<const model::ClusterConfig>(config::cluster_config(yaml));
+        if (slurm_conf.empty()) return without_file(yaml, nodes);
         TRY(config::SlurmConf conf, config::load(slurm_conf));
         auto made =
             std::make_shared<const model::ClusterConfig>(config::cluster_config(conf, yaml));

@@ -239,7 +239,12 @@ void SlurmDoor::test_only(rpc::Call call, SubmitWork work) {
     const auto wall = RunningClock::wall();
     const auto forecast =
         sched::forecast(index, now, wall, with.config->priority, {.workloads = kNoLimit});
-    api::JobSubmitted answer{.message = joined(work.translated.warnings),
+    // The number it would most likely get.
+    std::uint64_t last_job = 0;
+    work.snapshot->jobs.for_each(
+        [&](std::uint64_t job, const model::WorkloadId&) { last_job = job; });
+    api::JobSubmitted answer{.job = static_cast<std::uint32_t>(last_job + 1),
+                             .message = joined(work.translated.warnings),
                              .partition = spec.partitions.front()};
     const auto start = forecast.starts.find(id);
     if (start != forecast.starts.end() && start->second) {
