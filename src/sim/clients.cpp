@@ -112,6 +112,7 @@ void Clients::send_submit(std::size_t number, ControllerHost& to) {
                  .principal = kOwner,
                  .on_reply =
                      [this, number, latency](Result<api::Reply> reply) {
+                         check_durable(reply);
                          if (world_.dice.per_mille(world_.faults.lose_reply)) return;
                          world_.timeline.in(
                              latency(), 0, [this, number, reply] { on_answer(number, reply); });
@@ -140,12 +141,18 @@ void Clients::on_answer(std::size_t number, const Result<api::Reply>& reply) {
     retry(number, think());
 }
 
-/// What is acknowledged is durable, and is one job however often it was asked for.
-void Clients::acknowledge(std::size_t number, const api::Submitted& answer) {
-    Request& request = requests_[number];
+/// When it leaves the controller, not when it is heard.
+void Clients::check_durable(const Result<api::Reply>& reply) {
+    if (!reply) return;
+    const auto& answer = std::get<api::Submitted>(*reply);
     if (!world_.durable.was_ever(answer.workload))
         world_.fail("workload " + std::to_string(answer.workload.value()) +
                     " is acknowledged and not durable");
+}
+
+/// What is acknowledged is one job however often it was asked for.
+void Clients::acknowledge(std::size_t number, const api::Submitted& answer) {
+    Request& request = requests_[number];
     if (request.answer && request.answer->workload != answer.workload)
         world_.fail("request " + std::to_string(number) + " made two workloads");
     const auto [found, fresh] = acknowledged_.try_emplace(answer.workload, answer.job, number);

@@ -51,6 +51,7 @@ class Clients {
     void send_submit(std::size_t number, ControllerHost& to);
     void send_again_late(std::size_t number, ControllerHost& to);
     void on_answer(std::size_t number, const Result<api::Reply>& reply);
+    void check_durable(const Result<api::Reply>& reply);
     void acknowledge(std::size_t number, const api::Submitted& answer);
     void close(std::size_t number);
     void retry(std::size_t number, Millis delay);
