@@ -79,7 +79,9 @@ void resume_node_ends(Core::State& state) {
 Result<Core> Core::load(Settings settings, Records records, const api::Envelope& at_start) {
     auto state = std::make_unique<State>();
     state->settings = std::move(settings);
-    state->view.config = std::make_shared<const model::ClusterConfig>();
+    state->view.config = state->settings.config != nullptr
+                             ? state->settings.config
+                             : std::make_shared<const model::ClusterConfig>();
     state->view.time = std::max(at_start.time, records.counters.time);
     state->view.wall = at_start.wall;
     load_small_records(*state, records);

@@ -47,6 +47,9 @@ struct Settings {
     /// Secret of the cluster: the jobs' grants are derived from it, so that a restart derives the
     /// same ones.
     std::string cluster_secret;
+    /// What readers see until apply(Configure) is durable; may be null. No request may find a
+    /// cluster without partitions.
+    model::ClusterConfigPtr config;
 };
 
 /// The controller's state and all its decisions. Deterministic: no clock, randomness or I/O. One

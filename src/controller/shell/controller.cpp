@@ -81,7 +81,8 @@ struct Controller::Impl {
     ~Impl();
 
     Status load_and_start();
-    [[nodiscard]] Result<Core> load_core(api::Envelope& at_start);
+    [[nodiscard]] Result<Core> load_core(model::ClusterConfigPtr first_config,
+                                         api::Envelope& at_start);
     [[nodiscard]] ReleaseSinks sinks();
     Status listen();
     void handle(rpc::Call call);
@@ -97,7 +98,8 @@ Controller::Impl::~Impl() {
     if (history) history->stop();
 }
 
-Result<Core> Controller::Impl::load_core(api::Envelope& at_start) {
+Result<Core> Controller::Impl::load_core(model::ClusterConfigPtr first_config,
+                                         api::Envelope& at_start) {
     TRY(term, store.acquire_term());
     TRY(Records records, load_records(store));
     TRY_STATUS(sweep_blobs(store, term, records));
@@ -110,7 +112,9 @@ Result<Core> Controller::Impl::load_core(api::Envelope& at_start) {
     at_start.time = clock->now();
     at_start.wall = RunningClock::wall();
     return Core::load(
-        {.term = term, .cluster_secret = std::move(secret)}, std::move(records), at_start);
+        {.term = term, .cluster_secret = std::move(secret), .config = std::move(first_config)},
+        std::move(records),
+        at_start);
 }
 
 ReleaseSinks Controller::Impl::sinks() {
@@ -135,7 +139,7 @@ ReleaseSinks Controller::Impl::sinks() {
 Status Controller::Impl::load_and_start() {
     api::Envelope envelope{.principal = {.uid = 0, .gid = 0, .is_admin = true}};
     TRY(model::ClusterConfigPtr first_config, config.load());
-    TRY(Core core, load_core(envelope));
+    TRY(Core core, load_core(first_config, envelope));
     TRY(const store::BatchMark mark, store.last_batch());
     std::vector<api::AccountingRecord> unrecorded;
     for (std::uint64_t after = 0;;) {

@@ -162,6 +162,23 @@ TEST_F(ControllerTest, AnAcknowledgedJobIsThereAfterARestart) {
     EXPECT_EQ(second->job, first->job + 1) << "numbers go on";
 }
 
+TEST_F(ControllerTest, KnowsItsPartitionsBeforeItsFirstBatchIsDurable) {
+    stop();
+    disk_.faults.otherwise = store::Fault::Refuse;
+    start();
+    auto connection = connect();
+    std::vector<std::string> names;
+    const Status listed = connection.call_streamed(
+        number(Method::ListPartitions), wire::encode(api::PartitionQuery{}), [&](std::string part) {
+            return wire::for_each_row<api::PartitionRow>(
+                       part, [&](api::PartitionRow row) { names.push_back(row.name); })
+                .has_value();
+        });
+    EXPECT_TRUE(listed.has_value());
+    EXPECT_EQ(names, std::vector<std::string>{"main"});
+    store_->fault(store::Fault::None);
+}
+
 TEST_F(ControllerTest, ARepeatedRequestGetsItsFirstAnswer) {
     auto connection = connect();
     const auto first = call<api::JobSubmitted>(connection, Method::SubmitJob, request(1));
