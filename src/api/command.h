@@ -103,6 +103,7 @@ struct AgentJoined {
 struct AgentReported {
     std::uint64_t session = 0;
     AgentReport report;
+    std::uint64_t number = 0;  ///< The shell's own; comes back with the acknowledgement.
 };
 struct AgentLeft {
     std::uint64_t session = 0;
@@ -241,9 +242,11 @@ struct RefuseNode {
     std::uint64_t session = 0;
     std::string text;  ///< "name: why"
 };
-/// The report of this session may be acknowledged.
+/// All of this report is in the records: it may be acknowledged. (One that was not heard in full
+/// never is.)
 struct AckReport {
     std::uint64_t session = 0;
+    std::uint64_t number = 0;
 };
 using Effect = std::variant<SendOrders, RefuseNode, AckReport>;
 

@@ -173,7 +173,9 @@ bool observe_node(Transaction& tx, ReportWork& work, const api::NodeReport& repo
 }  // namespace
 
 Result<api::Reply> handle(Transaction& tx, const api::AgentReported& command) {
-    enqueue(tx, ReportWork{.session = command.session, .report = command.report});
+    enqueue(
+        tx,
+        ReportWork{.session = command.session, .report = command.report, .number = command.number});
     return api::Done{};
 }
 
@@ -186,7 +188,7 @@ bool work_off(Transaction& tx, ReportWork& work) {
         if (!observe_node(tx, work, work.report.nodes[work.node])) return false;
         work.run = work.step = 0;
     }
-    if (work.all_heard) tx.acknowledge(work.session);
+    if (work.all_heard) tx.acknowledge(work.session, work.number);
     return true;
 }
 

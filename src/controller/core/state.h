@@ -57,6 +57,7 @@ struct LeaveWork {
 struct ReportWork {
     std::uint64_t session = 0;
     api::AgentReport report;
+    std::uint64_t number = 0;
     std::size_t node = 0, run = 0, step = 0;
     bool all_heard = true;  ///< No node of it belonged to another session.
 };

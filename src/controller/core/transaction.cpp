@@ -182,8 +182,8 @@ void Transaction::refuse_node(std::uint64_t session, std::string text) {
     last_effects_.push_back(api::RefuseNode{session, std::move(text)});
 }
 
-void Transaction::acknowledge(std::uint64_t session) {
-    last_effects_.push_back(api::AckReport{session});
+void Transaction::acknowledge(std::uint64_t session, std::uint64_t number) {
+    last_effects_.push_back(api::AckReport{session, number});
 }
 
 api::NodeOrders Transaction::orders_for(model::NodeId node, const Orders& parts) {

@@ -55,7 +55,7 @@ class Transaction {
     /// A launch that is over still runs there: it is told to stop until it says that it has.
     void stop_stray(model::NodeId node, const api::LaunchKey& key);
     void refuse_node(std::uint64_t session, std::string text);
-    void acknowledge(std::uint64_t session);
+    void acknowledge(std::uint64_t session, std::uint64_t number);
 
     [[nodiscard]] api::Applied finish(Result<api::Reply> reply);
 

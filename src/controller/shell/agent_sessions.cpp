@@ -89,19 +89,35 @@ void AgentSessions::on_report(rpc::Call call) {
         call.reply({});  // A heartbeat: heard, and nothing to store.
         return;
     }
-    Item item{.command = api::AgentReported{session, std::move(*report)}, .principal = kAgent};
-    // Shared: the lane may refuse, and then the call is still ours to fail.
-    auto shared = std::make_shared<rpc::Call>(std::move(call));
-    item.on_reply = [shared](Result<api::Reply> reply) {
-        if (reply) {
-            shared->reply({});
-        } else {
-            shared->fail(std::move(reply).error());
-        }
-    };
-    if (!lanes_->try_push(Lane::Agents, std::move(item), bytes)) {
-        shared->fail(Error(ErrorCode::Unavailable, "the controller is busy; report again"));
+    // Acknowledged by the effect, not by the command's reply: a long report is worked off in
+    // slices.
+    std::uint64_t number = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = sessions_.find(session);
+        if (found == sessions_.end()) return;  // Dropping the call fails it.
+        number = next_report_++;
+        found->second.reports.emplace(number, std::make_shared<rpc::Call>(std::move(call)));
     }
+    Item item{.command = api::AgentReported{session, std::move(*report), number},
+              .principal = kAgent};
+    item.on_reply = [this, session, number](Result<api::Reply> reply) {
+        if (reply) return;
+        if (const auto refused = take_report(session, number))
+            refused->fail(std::move(reply).error());
+    };
+    if (lanes_->try_push(Lane::Agents, std::move(item), bytes)) return;
+    if (const auto refused = take_report(session, number)) {
+        refused->fail(Error(ErrorCode::Unavailable, "the controller is busy; report again"));
+    }
+}
+
+std::shared_ptr<rpc::Call> AgentSessions::take_report(std::uint64_t session, std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto found = sessions_.find(session);
+    if (found == sessions_.end()) return nullptr;
+    auto report = found->second.reports.extract(number);
+    return report ? std::move(report.mapped()) : nullptr;
 }
 
 void AgentSessions::send(std::vector<api::Effect> effects, const std::string& cluster_id) {
@@ -111,6 +127,8 @@ void AgentSessions::send(std::vector<api::Effect> effects, const std::string& cl
             by_session[orders->session].nodes.push_back(std::move(orders->orders));
         } else if (auto* refused = std::get_if<api::RefuseNode>(&effect)) {
             by_session[refused->session].refused.push_back(std::move(refused->text));
+        } else if (const auto* heard = std::get_if<api::AckReport>(&effect)) {
+            if (const auto report = take_report(heard->session, heard->number)) report->reply({});
         }
     }
     const std::lock_guard lock(mutex_);

@@ -39,12 +39,17 @@ class AgentSessions {
         std::uint64_t connection = 0;
         std::unique_ptr<rpc::Call> stream;
         bool heard = true;  ///< Since the last look.
+        /// Not yet acknowledged. Owners: this, and the command's reply.
+        std::map<std::uint64_t, std::shared_ptr<rpc::Call>> reports;
     };
     struct Heard {
         ClusterTime last{};
     };
     void left(std::uint64_t session);
     [[nodiscard]] std::uint64_t session_of_connection(std::uint64_t connection);
+    /// The call of a report, out of the session; null if it is gone.
+    [[nodiscard]] std::shared_ptr<rpc::Call> take_report(std::uint64_t session,
+                                                         std::uint64_t number);
     [[nodiscard]] std::vector<std::uint64_t> take_heard();
 
     std::shared_ptr<Lanes> lanes_;  // Owners: the controller's threads that push.
@@ -53,6 +58,7 @@ class AgentSessions {
     std::mutex mutex_;
     std::map<std::uint64_t, Session> sessions_;
     std::uint64_t next_session_ = 1;
+    std::uint64_t next_report_ = 1;
     std::map<model::NodeId, Heard> nodes_;  ///< State thread only.
 };
 
