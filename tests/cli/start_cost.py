@@ -48,7 +48,7 @@ def main():
     finally:
         shutil.rmtree(folder)
     print(f"stripped {size} bytes (at most {SIZE_MAX}), start {best:.2f} times that of /bin/true"
-          f" (at most {RATIO_MAX})")
+          f" (at most {args.ratio_max})")
     return 0 if size <= SIZE_MAX and best <= args.ratio_max else 1
 
 
