@@ -157,11 +157,17 @@ Result<api::JobSubmitted> submit(Cluster& cluster,
                                  const api::JobRequest& request,
                                  const JobOptions& options) {
     const std::string_view connect_failure = slurm::text_of(slurm::Refusal::ConnectFailure);
+    const std::string_view no_reply = slurm::text_of(slurm::Refusal::SocketTimeout);
+    bool may_have_it = false;
     for (int tries = 1;; ++tries) {
         Result<api::JobSubmitted> answer = cluster.submit(request);
-        const bool again = !answer && answer.error().code() == ErrorCode::Unavailable &&
-                           answer.error().message() != connect_failure && tries < kSubmitTriesMax;
-        if (!again) return answer;
+        if (answer || tries == kSubmitTriesMax) return answer;
+        const Error& error = answer.error();
+        may_have_it |= error.message() == no_reply;
+        // A refusal is the end of it, unless the job of an earlier try may still be stored.
+        const bool open = error.code() == ErrorCode::Unavailable ||
+                          (may_have_it && error.code() == ErrorCode::Conflict);
+        if (!open || error.message() == connect_failure) return answer;
         if (tries == 1)
             options.output.note("Slurm temporarily unable to accept job, sleeping and retrying");
         options.environment.sleep(kRetryFirst * tries);

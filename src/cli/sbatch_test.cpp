@@ -308,6 +308,23 @@ TEST(Sbatch, TriesAgainWithTheSameRequestId) {
     EXPECT_EQ(slept, 2);
 }
 
+TEST(Sbatch, AFullStoreRefusesAtOnceUnlessAnEarlierTryMayBeStored) {
+    const auto full = fail(ErrorCode::Conflict, "the controller cannot store new work: disk full");
+    FakeCluster cluster;
+    cluster.submit_answers.emplace_back(full);
+    const Ran ran = sbatch("sbatch --wrap=true", cluster);
+    EXPECT_EQ(ran.exit, kFailed);
+    EXPECT_EQ(ran.err,
+              "sbatch: error: Batch job submission failed: the controller cannot store new work: "
+              "disk full\n");
+    EXPECT_EQ(cluster.submitted.size(), 1U);
+
+    FakeCluster open;
+    open.submit_answers.emplace_back(slurm::refuse(slurm::Refusal::SocketTimeout));
+    open.submit_answers.emplace_back(full);
+    EXPECT_EQ(sbatch("sbatch --wrap=true", open).out, "Submitted batch job 17\n");
+}
+
 TEST(Sbatch, Wait) {
     const auto ended = [](const char* state, int code, int signal) {
         api::JobRow row{.job = 17};

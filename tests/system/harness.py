@@ -17,7 +17,7 @@ IS_ROOT = os.geteuid() == 0
 # Two users that no account has: what root's clusters run jobs for.
 USER, OTHER_USER = 65001, 65002
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"}
-POLL = 0.05
+POLL, POLL_MAX = 0.05, 0.5
 
 
 class Skip(Exception):
@@ -58,13 +58,15 @@ def contains(text, part, what=""):
 def wait_until(condition, what, seconds=30):
     """Polls until the condition is true, and returns what it returned."""
     deadline = time.monotonic() + seconds
+    pause = POLL
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds} s for: {what() if callable(what) else what}")
-        time.sleep(POLL)
+        time.sleep(pause)
+        pause = min(pause * 1.2, POLL_MAX)  # Asking is not free: each time is a process or more.
 
 
 @dataclasses.dataclass
@@ -178,6 +180,7 @@ class Cluster:
         try:
             if (self.dir / "run").exists():
                 self.down()
+                self.after_down()
                 self.assert_nothing_left()
         except AssertionError:
             if kind is None:
@@ -186,6 +189,9 @@ class Cluster:
         finally:
             if kind is None:
                 shutil.rmtree(self.top, ignore_errors=True)
+
+    def after_down(self):
+        """For clusters that have more to take away."""
 
     # --- the cluster ---
 
@@ -213,6 +219,13 @@ class Cluster:
 
     def processes(self):
         return pids_below(self.dir)
+
+    def assert_jobs_gone(self):
+        """No process of any job is left; the daemons go on."""
+        def left():
+            daemons = ("twinyard-up", "twinyard-controller", "twinyard-agent")
+            return {p: w for p, w in self.processes().items() if not any(d in w for d in daemons)}
+        wait_until(lambda: not left(), lambda: f"no process of a job: {left()}", 10)
 
     def assert_nothing_left(self):
         nodes = [p.name for p in (self.dir / "nodes").iterdir()] if self.dir.exists() else []

@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE))
 import harness  # noqa: E402
 
 SKIPPED = 77
-TEST_SECONDS = 150
+TEST_SECONDS = 200
 
 
 def load_tests():

@@ -24,12 +24,12 @@ def ends_jobs_and_leaves_nothing():
             contains(c.output(job), "got TERM")
         c.up()
         equal(c.history(gone).split("|")[0].split()[0], "CANCELLED")
-        c.wait_ended(waits)
         wait_until(lambda: c.show("job", kept)["Restarts"] == "1", "the requeued job's Restarts")
         c.wait_state(kept, "RUNNING")
         c.wait_output(kept, "ready")
         c.run("scancel", kept)
-        c.wait_ended(kept)
+        c.wait_ended(kept, waits)
+        equal(c.history(waits), "COMPLETED|0:0")
 
 
 @test()

@@ -137,7 +137,8 @@ void StateThread::take(Lanes::Taken taken) {
     // A store that refuses takes no new work; what agents say and what ends work stays in line.
     if (refused_ && is_user_command(taken.lane)) {
         if (item.on_reply) {
-            item.on_reply(fail(ErrorCode::Unavailable,
+            // Not Unavailable: it was not taken, and asking again at once is of no use.
+            item.on_reply(fail(ErrorCode::Conflict,
                                "the controller cannot store new work: " + store_trouble()));
         }
         return;

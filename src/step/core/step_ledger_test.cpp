@@ -166,6 +166,7 @@ TEST(Words, Lines) {
               "Terminated ***\n");
     EXPECT_TRUE(line(api::StopReason::TimeLimit).ends_with(" DUE TO TIME LIMIT ***\n"));
     EXPECT_TRUE(line(api::StopReason::Preempted).ends_with(" DUE TO PREEMPTION ***\n"));
+    EXPECT_TRUE(line(api::StopReason::Shutdown).ends_with(" DUE TO JOB REQUEUE ***\n"));
     EXPECT_TRUE(line(api::StopReason::NodeDown).ends_with(" DUE TO NODE FAILURE ***\n"));
     EXPECT_EQ(oom_line(2, "17.batch"),
               "slurmstepd: error: Detected 2 oom_kill event in StepId=17.batch. Some of the step "

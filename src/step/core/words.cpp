@@ -12,6 +12,8 @@ std::string_view due(api::StopReason reason) {
             return "DUE TO PREEMPTION";
         case api::StopReason::NodeDown:
             return "DUE TO NODE FAILURE";
+        case api::StopReason::Shutdown:  // The run ends, its job goes back to the queue.
+            return "DUE TO JOB REQUEUE";
         default:
             return "DUE to SIGNAL Terminated";
     }
