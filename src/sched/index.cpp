@@ -107,6 +107,22 @@ void Index::advance(const model::ChangeSet& changes, const model::Snapshot& afte
     revision_ = changes.revision;
 }
 
+Index::News Index::news_of(const model::Change& change) const {
+    const auto* changed = std::get_if<model::WorkloadChange>(&change);
+    if (changed == nullptr) return News::Other;
+    const std::uint64_t id = changed->id.value();
+    const model::WorkloadPtr& now = changed->now;
+    const bool is_pending = now != nullptr && now->status.state == model::WorkloadState::Pending;
+    if (const model::WorkloadPtr* held = holders_.find(id))
+        return now != nullptr && hold_the_same(**held, *now) ? News::None : News::Other;
+    if (pending_.find(id) != nullptr) {
+        // It started: what it took was free for others only as long as it waited.
+        return now != nullptr && holds_placement(*now) ? News::None : News::Other;
+    }
+    if (!is_pending) return now != nullptr && holds(*now) ? News::Other : News::None;
+    return now->status.hold == model::Hold::None ? News::NewPending : News::None;
+}
+
 NodeIndex Index::find_node(model::NodeId id) const {
     return id.value() < node_by_id_.size() ? node_by_id_[id.value()] : kNoNode;
 }

@@ -80,6 +80,14 @@ class Index {
     /// change shape, or the configuration changes).
     void advance(const model::ChangeSet& changes, const model::Snapshot& after);
 
+    /// What a change can mean for the next plan; asked before advance() follows it.
+    enum class News : std::uint8_t {
+        None,        ///< Nothing can start that could not before.
+        NewPending,  ///< New in the queue: only this one may be able to start.
+        Other,
+    };
+    [[nodiscard]] News news_of(const model::Change& change) const;
+
     [[nodiscard]] model::Revision revision() const { return revision_; }
     [[nodiscard]] const model::ClusterConfig& config() const { return *config_; }
     [[nodiscard]] const std::vector<NodeRow>& nodes() const { return rows_; }

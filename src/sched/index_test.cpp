@@ -168,5 +168,42 @@ TEST(Index, FencedGrantsAreHeldWhileTheWorkloadWaitsAgain) {
     EXPECT_EQ(yard.index == Index::build(yard.snapshot), true);
 }
 
+TEST(Index, TellsWhatAChangeCanMeanForTheNextPlan) {
+    Yard yard(kCluster);
+    using News = Index::News;
+    const auto workload = [&](std::uint64_t id) {
+        return model::Workload(*model::find(yard.snapshot, model::WorkloadId{id}));
+    };
+    const auto news = [&](std::uint64_t id, const model::Workload& now) {
+        return yard.index.news_of(model::WorkloadChange{
+            model::WorkloadId{id}, std::make_shared<const model::Workload>(now)});
+    };
+    const auto gone = [&](std::uint64_t id) {
+        return yard.index.news_of(model::WorkloadChange{model::WorkloadId{id}, nullptr});
+    };
+
+    EXPECT_EQ(news(9, workload(4)), News::NewPending);
+    model::Workload held = workload(4);
+    held.status.hold = model::Hold::User;
+    EXPECT_EQ(news(9, held), News::None);
+    EXPECT_EQ(news(4, workload(4)), News::Other) << "released, or its priority changed";
+    model::Workload started = workload(4);
+    started.placement = workload(3).placement;
+    started.status.state = model::WorkloadState::Starting;
+    EXPECT_EQ(news(4, started), News::None);
+
+    model::Workload later = workload(3);
+    ++later.revision;
+    EXPECT_EQ(news(3, later), News::None) << "it holds what it held";
+    later.status.state = model::WorkloadState::Done;
+    EXPECT_EQ(news(3, later), News::Other);
+    EXPECT_EQ(gone(3), News::Other);
+    EXPECT_EQ(gone(4), News::Other);
+    EXPECT_EQ(gone(9), News::None) << "neither waited nor held anything";
+
+    const model::NodePtr node = *yard.snapshot.nodes.find(1);
+    EXPECT_EQ(yard.index.news_of(model::NodeChange{node->id, node}), News::Other);
+}
+
 }  // namespace
 }  // namespace twinyard::sched

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "os/boot_clock.h"
+#include "sched/limits.h"
 #include "sched/plan.h"
 
 namespace twinyard::controller {
@@ -13,6 +14,10 @@ using std::chrono::milliseconds;
 
 // Time alone changes the plan too (ages, ends that come nearer): a pass is made at least so often.
 constexpr milliseconds kPassAtLeastEach{5'000};
+// Changes that let nothing start (one more job of a kind that waits already) only want verdicts.
+constexpr milliseconds kVerdictsWithin{1'000};
+// A storm of such changes is followed in portions.
+constexpr milliseconds kFollowPause{5};
 // More change sets than this at once are cheaper as a new index.
 constexpr std::size_t kFollowMax = 10'000;
 
@@ -66,19 +71,18 @@ void EngineThread::pause() {
 void EngineThread::run() {
     while (wait_for_news()) {
         follow();
-        pass();
+        if (something_may_start_ || std::chrono::steady_clock::now() >= pass_due_) pass();
     }
 }
 
-/// Returns when there is something to plan on, and not before the last pass's own time has passed
-/// again: the engine never takes more than about half a core from the others.
+/// Returns when there is something to follow or a pass is due, and not before the last pass's own
+/// time has passed again: the engine never takes more than about half a core from the others.
 bool EngineThread::wait_for_news() {
     std::unique_lock lock(mutex_);
-    const auto latest = std::chrono::steady_clock::now() + kPassAtLeastEach;
-    news_.wait_until(lock, latest, [this] {
+    news_.wait_until(lock, pass_due_, [this] {
         return stopping_ || (unanswered_ == 0 && (!fed_.empty() || rebuild_) && !paused_);
     });
-    news_.wait_until(lock, next_pass_, [this] { return stopping_; });
+    news_.wait_until(lock, not_before_, [this] { return stopping_; });
     news_.wait(lock, [this] { return stopping_ || unanswered_ == 0; });
     return !stopping_;
 }
@@ -93,17 +97,38 @@ void EngineThread::follow() {
         after = latest_;
         rebuild = std::exchange(rebuild_, false);
     }
+    not_before_ = std::chrono::steady_clock::now() + kFollowPause;
     if (rebuild) {
+        something_may_start_ = true;
         index_ = sched::Index::build(*after);
         return;
     }
+    if (!changes.empty()) pass_due_ = std::min(pass_due_, last_pass_ + kVerdictsWithin);
     for (const model::ChangeSet& set : changes)
-        index_.advance(set, *after);
+        advance(set, *after);
+}
+
+void EngineThread::advance(const model::ChangeSet& set, const model::Snapshot& after) {
+    using News = sched::Index::News;
+    std::vector<model::WorkloadId> new_pending;
+    for (const model::Change& change : set.changes) {
+        if (something_may_start_) break;
+        const News news = index_.news_of(change);
+        something_may_start_ = news == News::Other;
+        if (news == News::NewPending)
+            new_pending.push_back(std::get<model::WorkloadChange>(change).id);
+    }
+    index_.advance(set, after);
+    for (const model::WorkloadId id : new_pending) {
+        const sched::PendingEntry* entry = index_.pending().find(id.value());
+        something_may_start_ |= entry != nullptr && !shapes_that_wait_.contains(entry->shape.get());
+    }
 }
 
 void EngineThread::pass() {
     {
         const std::lock_guard lock(mutex_);
+        pass_due_ = std::chrono::steady_clock::now() + kPassAtLeastEach;
         if (paused_) return;
     }
     const auto begun = std::chrono::steady_clock::now();
@@ -112,11 +137,26 @@ void EngineThread::pass() {
     last_pass_us_ = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(took).count());
     ++passes_;
-    next_pass_ = begun + 2 * took;
+    last_pass_ = begun;
+    not_before_ = begun + 2 * took;
+    // Starts that are refused, or more than one plan holds: the next pass looks again.
+    something_may_start_ = !plan.starts.empty();
+    if (!something_may_start_) remember_shapes_that_wait();
     std::vector<model::PlannedStart> starts = std::move(plan.starts);
     plan.starts.clear();
     published_.set(std::make_shared<const model::Plan>(std::move(plan)));
     hand_in(std::move(starts));
+}
+
+/// After a pass without a start. What is held, or waits for its time, was not tried.
+void EngineThread::remember_shapes_that_wait() {
+    shapes_that_wait_.clear();
+    const WallTime wall = os::wall_now();
+    index_.pending().for_each([&](std::uint64_t, const sched::PendingEntry& entry) {
+        const model::Workload& workload = *entry.workload;
+        const bool was_tried = sched::own_limit(workload, now_(clock_), wall) == model::Wait::None;
+        if (was_tried) shapes_that_wait_.try_emplace(entry.shape.get(), entry.shape);
+    });
 }
 
 void EngineThread::hand_in(std::vector<model::PlannedStart> starts) {

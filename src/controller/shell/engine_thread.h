@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "controller/shell/lanes.h"
@@ -15,8 +16,9 @@
 
 namespace twinyard::controller {
 
-/// Plans on its own thread, one pass at a time: follow the changes, plan, hand the starts in as
-/// commands, wait until they are answered. Threads: feed(), pause() and stats from any.
+/// Plans on its own thread, one pass at a time: follow the changes, plan if one of them may let
+/// something start, hand the starts in as commands, wait until they are answered. Threads: feed(),
+/// pause() and stats from any.
 class EngineThread {
   public:
     EngineThread(std::shared_ptr<Lanes> lanes,
@@ -43,7 +45,9 @@ class EngineThread {
     void run();
     [[nodiscard]] bool wait_for_news();
     void follow();
+    void advance(const model::ChangeSet& set, const model::Snapshot& after);
     void pass();
+    void remember_shapes_that_wait();
     void hand_in(std::vector<model::PlannedStart> starts);
 
     std::shared_ptr<Lanes> lanes_;  // Owners: the controller's threads that push.
@@ -60,8 +64,14 @@ class EngineThread {
     bool paused_ = false;
 
     sched::Index index_;
-    bool rebuild_ = true;
-    std::chrono::steady_clock::time_point next_pass_{};
+    bool rebuild_ = true;  ///< Guarded by mutex_.
+    // Of the engine's thread alone.
+    bool something_may_start_ = true;
+    std::chrono::steady_clock::time_point not_before_{};  ///< The next look at the changes.
+    std::chrono::steady_clock::time_point pass_due_{};    ///< At the latest.
+    std::chrono::steady_clock::time_point last_pass_{};
+    /// Those that the last pass found no start for. Owners: this, index_.
+    std::unordered_map<const sched::Shape*, sched::ShapePtr> shapes_that_wait_;
     std::atomic<std::uint64_t> passes_ = 0;
     std::atomic<std::uint64_t> last_pass_us_ = 0;
     std::thread thread_;
