@@ -7,6 +7,7 @@
 #include <array>
 #include <compare>
 #include <cstdio>
+#include <numeric>
 #include <utility>
 
 #include "base/duration_text.h"
@@ -347,14 +348,37 @@ void append_job(std::string& out,
 }
 
 Status sort_jobs(std::vector<JobRow>& rows, std::string_view keys, const TextContext& context) {
-    TRY(const std::vector<SortKey> order, parse_sort(kNames, keys, "job"));
-    std::ranges::stable_sort(rows, [&](const JobRow& a, const JobRow& b) {
+    TRY(std::vector<SortKey> order, parse_sort(kNames, keys, "job"));
+    if (rows.empty()) return {};
+    const auto diff_by = [&](const SortKey& key, const JobRow& a, const JobRow& b) {
+        const auto diff = compare(kFields[key.field], Cell{a, context}, Cell{b, context});
+        return key.descending && diff != 0
+                   ? (diff < 0 ? std::strong_ordering::greater : std::strong_ordering::less)
+                   : diff;
+    };
+    // In most queues all wait in one partition: a key that tells no two apart costs most of a sort.
+    std::erase_if(order, [&](const SortKey& key) {
+        return std::ranges::all_of(
+            rows, [&](const JobRow& row) { return diff_by(key, rows.front(), row) == 0; });
+    });
+    const auto before = [&](const JobRow& a, const JobRow& b) {
         for (const SortKey& key : order) {
-            const auto diff = compare(kFields[key.field], Cell{a, context}, Cell{b, context});
-            if (diff != 0) return key.descending ? diff > 0 : diff < 0;
+            const auto diff = diff_by(key, a, b);
+            if (diff != 0) return diff < 0;
         }
         return false;
-    });
+    };
+    if (std::ranges::is_sorted(rows, before)) return {};
+    // Rows are large: their places are sorted, then each moves once.
+    std::vector<std::size_t> places(rows.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::ranges::stable_sort(
+        places, [&](std::size_t a, std::size_t b) { return before(rows[a], rows[b]); });
+    std::vector<JobRow> sorted;
+    sorted.reserve(rows.size());
+    for (const std::size_t place : places)
+        sorted.push_back(std::move(rows[place]));
+    rows = std::move(sorted);
     return {};
 }
 
