@@ -142,6 +142,10 @@ Status bring_down(const std::string& dir, bool keep_jobs) {
         auto ended = end_all_jobs(dir, kJobsEndWait);
         if (!ended) return fail(std::move(ended).error().in("end the jobs"));
     }
+    TRY_STATUS(stop_supervisor(dir));
+    // Its lock outlives a killed supervisor by a moment: it looked alive, and stopped nobody.
+    if (access(socket_file(dir).c_str(), F_OK) != 0) return {};
+    TRY_STATUS(bring_up(UpOptions{.dir = dir, .detach = true}));
     return stop_supervisor(dir);
 }
 

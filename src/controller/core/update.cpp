@@ -53,6 +53,13 @@ Status check_values(const Transaction& tx, const Workload& workload, const api::
     return {};
 }
 
+std::uint32_t members_of(const std::vector<model::TaskGroup>& groups) {
+    std::uint32_t sum = 0;
+    for (const model::TaskGroup& group : groups)
+        sum += group.members.min;
+    return sum;
+}
+
 model::WorkloadSpec updated(const model::WorkloadSpec& old, const api::Update& update) {
     model::WorkloadSpec spec = old;
     if (update.time_limit) spec.time_limit = *update.time_limit;
@@ -65,7 +72,12 @@ model::WorkloadSpec updated(const model::WorkloadSpec& old, const api::Update& u
     if (update.nice) spec.nice = *update.nice;
     if (update.begin) spec.begin = *update.begin;
     if (update.requeue_allowed) spec.requeue_allowed = *update.requeue_allowed;
-    if (update.groups) spec.groups = *update.groups;
+    if (update.groups) {
+        // A gang that needs all of its members goes on to need all.
+        const bool needs_all = spec.min_members == members_of(spec.groups);
+        spec.groups = *update.groups;
+        if (needs_all) spec.min_members = members_of(spec.groups);
+    }
     return spec;
 }
 

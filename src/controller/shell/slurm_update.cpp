@@ -109,7 +109,15 @@ Status set_num_nodes(api::Update& update,
                           : parse_number<std::uint32_t>(std::string_view(value).substr(dash + 1));
     if (!low || !high || *low == 0 || *high < *low) return slurm::refuse(Refusal::InvalidNodeCount);
     update.groups = workload->spec->groups;
-    update.groups->front().nodes = {*low, *high};
+    model::TaskGroup& group = update.groups->front();
+    group.nodes = {*low, *high};
+    const model::Range per_node = group.members_per_node;
+    if (per_node.min == per_node.max) {  // Their number follows the nodes.
+        group.members = {*low * per_node.min, *high * per_node.min};
+    } else {
+        group.members.min = std::max(group.members.min, *low);
+        group.members.max = std::max(group.members.max, group.members.min);
+    }
     return {};
 }
 
