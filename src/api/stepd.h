@@ -47,6 +47,9 @@ struct StepdFiles {
     static constexpr std::string_view kLaunch = "launch";
     static constexpr std::string_view kScript = "script";
     static constexpr std::string_view kEnvironment = "environment";
+    /// Path of the job's spool folder, which lies elsewhere; the agent removes it for a daemon that
+    /// vanished.
+    static constexpr std::string_view kSpool = "spool";
     static constexpr std::string_view kPid = "pid";
     static constexpr std::string_view kLock = "lock";
     static constexpr std::string_view kSocket = "stepd.sock";

@@ -1,5 +1,8 @@
 """Jobs that do not want to go."""
 
+import os
+import signal
+
 from harness import Cluster, equal, test, wait_until
 
 CONF = "KillWait=2\nNodeName=n1 State=UNKNOWN\nPartitionName=main Nodes=n1 Default=YES\n"
@@ -61,3 +64,20 @@ def a_stopped_one():
         c.run("scancel", job)
         c.wait_ended(job)
         assert_all_gone(c, job)
+
+
+@test()
+def a_killed_step_daemon():
+    """Its job is lost, and says so; nothing of it goes on."""
+    with Cluster(nodes=1) as c:
+        job = c.script("echo ready\nsleep 1000\n", "--no-requeue")
+        c.wait_output(job, "ready")
+        daemons = [p for p, words in c.processes().items() if "twinyard-stepd" in words]
+        equal(len(daemons), 1, "step daemons")
+        os.kill(daemons[0], signal.SIGKILL)
+        c.wait_ended(job)
+        equal(c.history(job, "State"), "NODE_FAIL")
+        assert_all_gone(c, job)
+        after = c.sbatch("--wrap", "true")
+        c.wait_ended(after)
+        equal(c.history(after), "COMPLETED|0:0")

@@ -55,6 +55,14 @@ std::vector<std::string> names_in(const std::string& folder) {
     return names;
 }
 
+/// Of a step daemon that is dead and could not do it itself.
+void remove_spool(const std::string& folder) {
+    const Result<std::string> path = os::read_file(file_in(folder, StepdFiles::kSpool));
+    if (!path || path->empty()) return;
+    const Status removed = os::remove_tree(*path);
+    if (!removed) os::log_warning("spool: {}", removed.error().message());
+}
+
 /// What the job's first part needs of the blobs; the others start nothing of the submitter's own.
 std::vector<ContentHash> blobs_of(const api::LaunchOrder& order) {
     std::vector<ContentHash> blobs;
@@ -316,6 +324,7 @@ void StepdHost::bury(Job& job, os::Fd lock) {
         os::log_error("launch {}: {}", job.name, empty.error().message());
         return look_again(job);
     }
+    remove_spool(job.folder);
     const bool never_started = !exists(file_in(job.folder, StepdFiles::kPid));
     const std::string why =
         never_started ? "the step daemon did not start" : "the step daemon vanished";
@@ -422,6 +431,7 @@ void StepdHost::remove_leftover(const std::string& name) {
     if (id && os::is_alive(*id)) (void)os::send_signal(*id, SIGKILL);
     const Status empty = empty_container(name);
     if (!empty) os::log_error("launch {}: {}", name, empty.error().message());
+    remove_spool(folder);
     const Status removed = os::remove_tree(folder);
     if (!removed) os::log_error("{}", removed.error().message());
 }

@@ -223,6 +223,7 @@ Status prepare(Job& job) {
     choose_namespaces(job);
     if (job.order.grant_index != 0) return {};
     TRY_STATUS(make_spool(job));
+    TRY_STATUS(os::write_file_atomic(job.file(api::StepdFiles::kSpool), job.spool, 0600));
     job.user_socket = job.spool + '/' + std::string(api::StepdFiles::kSocket);
     if (job.order.launch.script.empty()) return {};
     return copy_script(job);
@@ -233,6 +234,8 @@ void clean_up(Job& job) {
     if (const Status gone = os::remove_tree(job.spool); !gone) {
         os::log_warning("spool: {}", gone.error().message());
     }
+    // The next attempt's spool has the same name: nobody may take it for ours.
+    ::unlink(job.file(api::StepdFiles::kSpool).c_str());
 }
 
 void write_now(int fd, std::string_view text) {
