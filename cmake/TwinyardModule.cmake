@@ -1,3 +1,10 @@
+# The precompiled headers are made with the options of the whole tree; a target with others cannot use them.
+function(twinyard_reuse_pch target pch)
+    if(TWINYARD_PCH)
+        target_precompile_headers(${target} REUSE_FROM ${pch})
+    endif()
+endfunction()
+
 # One call a folder: twinyard_module(store DEPS base) makes the static library twinyard_store from the folder's *.cpp,
 # and the test binary store_test from its *_test.cpp. Sub-folders are modules of their own.
 #   DEPS     modules that this module's headers or sources use (names of folders, '/' written as '_')
@@ -18,6 +25,7 @@ function(twinyard_module name)
     if(sources)
         add_library(${target} STATIC ${sources})
         target_link_libraries(${target} PUBLIC twinyard_options ${deps} PRIVATE ${ARG_LIBS})
+        twinyard_reuse_pch(${target} twinyard_pch)
         target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${headers})
     else()
         add_library(${target} INTERFACE)
@@ -30,6 +38,7 @@ function(twinyard_module name)
         add_executable(${name}_test ${tests})
         target_link_libraries(${name}_test PRIVATE ${target} ${test_deps} ${ARG_LIBS} ${ARG_TEST_LIBS}
             GTest::gmock GTest::gtest_main)
+        twinyard_reuse_pch(${name}_test twinyard_test_pch)
         add_test(NAME ${name} COMMAND ${name}_test)
         set_tests_properties(${name} PROPERTIES TIMEOUT 300)
         # Nothing of these depends on the user who runs them: tools/test runs them once, not once a user.

@@ -1,0 +1,1 @@
+// The home of the precompiled headers; see CMakeLists.txt.
