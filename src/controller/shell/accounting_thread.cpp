@@ -12,6 +12,9 @@ namespace twinyard::controller {
 namespace {
 
 constexpr std::size_t kRowsPerWrite = 512;
+// Rows gather for so long: each write syncs its own file and then a batch of ours, on the disk that
+// submissions wait for. Nobody waits for the rows: queries see those that are on their way.
+constexpr std::chrono::milliseconds kGather{100};
 constexpr std::chrono::milliseconds kRetryAfter{1'000};
 // Recorded is one transaction: it stays below the most records of a command.
 constexpr std::size_t kRecordedPerCommand = 32;
@@ -53,6 +56,7 @@ void AccountingThread::add(std::vector<api::AccountingRecord> rows) {
 std::vector<api::AccountingRecord> AccountingThread::next_rows() {
     std::unique_lock lock(mutex_);
     news_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    news_.wait_for(lock, kGather, [this] { return stopping_ || waiting_.size() >= kRowsPerWrite; });
     if (stopping_)
         return {};  // What is left stays in the outbox and is handed on by the next start.
     const auto count = std::min(waiting_.size(), kRowsPerWrite);
