@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "base/text.h"
 #include "cli/verbs.h"
 #include "slurm/errors.h"
@@ -8,39 +6,6 @@
 namespace twinyard::cli {
 
 namespace {
-
-constexpr std::size_t kNamedAhead = 5;
-
-bool share_partition(std::string_view a, std::string_view b) {
-    const auto names = split_list(b);
-    return std::ranges::any_of(split_list(a), [&](std::string_view name) {
-        return std::ranges::find(names, name) != names.end();
-    });
-}
-
-/// Pending jobs of the same partitions that come before it, the foremost first.
-Result<std::vector<api::JobRow>> ahead_of(const api::JobRow& job, Cluster& cluster) {
-    TRY(auto rows,
-        rows_of<api::JobRow>(cluster, &Cluster::list_jobs, api::JobQuery{.states = {"PENDING"}}));
-    std::erase_if(rows, [&](const api::JobRow& other) {
-        const bool first = other.priority > job.priority ||
-                           (other.priority == job.priority && other.workload < job.workload);
-        return !first || other.held || !share_partition(other.partition, job.partition);
-    });
-    std::ranges::sort(rows, [](const api::JobRow& a, const api::JobRow& b) {
-        return a.priority != b.priority ? a.priority > b.priority : a.workload < b.workload;
-    });
-    return rows;
-}
-
-std::string ahead_text(const std::vector<api::JobRow>& ahead) {
-    if (ahead.empty()) return "Ahead of it in the queue: nobody.\n";
-    std::string text = "Ahead of it in the queue: " + std::to_string(ahead.size()) +
-                       (ahead.size() == 1 ? " job (" : " jobs (");
-    for (std::size_t i = 0; i < std::min(ahead.size(), kNamedAhead); ++i)
-        text += (i == 0 ? "" : ", ") + std::to_string(ahead[i].job);
-    return text + (ahead.size() > kNamedAhead ? ", ...).\n" : ").\n");
-}
 
 std::string start_text(const api::JobRow& job, const Environment& environment) {
     if (job.expected_start_ms <= 0) return "Expected start: not known.\n";
@@ -86,12 +51,6 @@ ExitCode run_explain(Args args, const Environment& environment, Cluster& cluster
         if (!job.node_list.empty()) output.out("Nodes: " + job.node_list + ".\n");
         return kOk;
     }
-    const auto ahead = ahead_of(job, cluster);
-    if (!ahead) {
-        output.error(ahead.error().message());
-        return kFailed;
-    }
-    output.out(ahead_text(*ahead));
     output.out(start_text(job, environment));
     return kOk;
 }

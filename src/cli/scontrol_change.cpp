@@ -142,6 +142,16 @@ const IdKey* id_key(const Settings& settings) {
     return nullptr;
 }
 
+/// What the update is about may be shortened to three letters: node=, part=. Only the first word:
+/// `partition=` further on is a job's.
+std::string whole_entity_key(const std::string& key) {
+    constexpr std::size_t kShortest = 3;
+    for (const std::string_view whole : {"NodeName", "PartitionName"}) {
+        if (key.size() >= kShortest && starts_with_nocase(whole, key)) return std::string(whole);
+    }
+    return key;
+}
+
 std::string value_of(const Settings& settings, std::string_view key) {
     for (const auto& [name, value] : settings) {
         if (equal_nocase(name, key)) return value;
@@ -208,6 +218,7 @@ ExitCode scontrol_update(Scontrol& run, std::string_view, Args words) {
             return run.not_built("update with " + printable(pair->first, 60) + "=");
         settings.emplace_back(pair->first, pair->second);
     }
+    if (!settings.empty()) settings.front().first = whole_entity_key(settings.front().first);
     const IdKey* id = id_key(settings);
     if (id == nullptr) {
         return run.err(

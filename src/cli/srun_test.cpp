@@ -204,6 +204,22 @@ TEST(Srun, LabelsAreOfWholeLines) {
     EXPECT_EQ(run(stream, request).out, "12: two\n 3: one\n 3: rest\n");
 }
 
+TEST(Srun, TasksDoNotWriteIntoEachOthersLines) {
+    const auto output = [](bool unbuffered) {
+        FakeStream stream;
+        stream.add(created({1, 1}));
+        stream.add({.kind = Kind::Stdout, .task = 0, .data = "on"});
+        stream.add({.kind = Kind::Stdout, .task = 1, .data = "two\n"});
+        stream.add({.kind = Kind::Stdout, .task = 0, .data = "e\nrest"});
+        stream.add({.kind = Kind::Finished});
+        StepRequest request;
+        request.unbuffered = unbuffered;
+        return run(stream, request).out;
+    };
+    EXPECT_EQ(output(false), "two\none\nrest");
+    EXPECT_EQ(output(true), "ontwo\ne\nrest");
+}
+
 TEST(Srun, InputGoesToTheTasks) {
     FakeStream stream;
     stream.add(created({1}));

@@ -19,6 +19,9 @@ using Kind = api::StepEvent::Kind;
 /// A second Ctrl-C within this time is meant.
 constexpr std::int64_t kInterruptMs = 1000;
 
+/// A line of a task that is longer is not held back for its end.
+constexpr std::size_t kHeldMax = 64 * 1024;
+
 class StepRun {
   public:
     StepRun(StepStream& stream,
@@ -119,6 +122,8 @@ class StepRun {
         for (const std::uint32_t count : event.tasks_per_node)
             tasks += count;
         label_width_ = std::to_string(std::max(tasks, 1U) - 1).size();
+        // Several tasks write whole lines each, so that none stands in the middle of another's.
+        by_lines_ = request_.label || (tasks > 1 && !request_.unbuffered);
         if (waited_ && !view_.quiet) output_.note("Step created for StepId=" + step_id_);
     }
 
@@ -136,9 +141,11 @@ class StepRun {
 
     /// With -l whole lines, each with its task; else bytes as they come.
     void show(const StepEvent& event, bool to_stderr) {
-        if (!request_.label) return write(event.data, to_stderr);
+        if (!by_lines_) return write(event.data, to_stderr);
         std::string& held = partial_[{event.task, to_stderr}];
         held += event.data;
+        if (!request_.label && held.size() > kHeldMax)
+            return write(std::exchange(held, {}), to_stderr);
         std::string lines;
         std::size_t begin = 0;
         for (std::size_t end = held.find('\n'); end != held.npos; end = held.find('\n', begin)) {
@@ -151,13 +158,15 @@ class StepRun {
 
     std::string label(std::uint32_t task) const {
         std::string number = std::to_string(task);
+        if (!request_.label) return {};
         if (number.size() < label_width_) number.insert(0, label_width_ - number.size(), ' ');
         return number + ": ";
     }
 
     void write_partial_lines() {
         for (const auto& [from, text] : partial_) {
-            if (!text.empty()) write(label(from.first) + text + "\n", from.second);
+            if (text.empty()) continue;
+            write(request_.label ? label(from.first) + text + "\n" : text, from.second);
         }
         partial_.clear();
     }
@@ -200,6 +209,7 @@ class StepRun {
     bool input_open_ = true, created_ = false, waited_ = false, finished_ = false, over_ = false;
     std::string step_id_;
     std::size_t label_width_ = 1;
+    bool by_lines_ = false;
     std::map<std::pair<std::uint32_t, bool>, std::string> partial_;  ///< By task and stream.
     std::optional<std::int64_t> last_interrupt_ms_;
 };

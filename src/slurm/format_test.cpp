@@ -366,7 +366,7 @@ TEST(Sacct, Fields) {
         sacct("elapsed,elapsedraw,timelimit,timelimitraw,totalcpu,maxrss,reqmem,user,nodelist",
               SacctStyle::Parsable2,
               false),
-        "00:01:01|61|01:00:00|60|00:00.000||1000M|ada|n1\n"
+        "00:01:01|61|01:00:00|60|00:00:00||1000M|ada|n1\n"
         "00:01:01|61|||01:03.500|3M|||n1\n");
     EXPECT_EQ(sacct("submit,start,end,reqcpus,allocnodes,ntasks", SacctStyle::Parsable2, false),
               "2026-12-01T09:56:40|2026-12-01T09:58:20|2026-12-01T09:59:21|2|1|\n"

@@ -109,6 +109,10 @@ void set_use(NodeRow& row, const Node& node, const NodeUse& use) {
         ++amounts.devices[std::string(model::class_root(node.capacity.devices[index].class_path))];
     }
     row.alloc_tres = model::amounts_text(amounts);
+    // As in Slurm a node says its billing in CfgTRES alone.
+    const std::size_t billing = row.alloc_tres.find(",billing=");
+    if (billing != std::string::npos)
+        row.alloc_tres.erase(billing, row.alloc_tres.find(',', billing + 1) - billing);
 }
 
 std::string_view state_word(model::PartitionState state) {

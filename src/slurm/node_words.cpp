@@ -25,6 +25,7 @@ Word word_of(const api::NodeRow& node) {
     if (node.base_state == "ALLOCATED") return {"alloc", "allocated"};
     if (node.base_state == "MIXED") return {"mix", "mixed"};
     if (node.reserved) return {"resv", "reserved"};
+    if (node.base_state == "IDLE" && node.planned) return {"plnd", "planned"};
     if (node.base_state == "IDLE") return {"idle", "idle"};
     return {"unk", "unknown"};
 }
@@ -32,7 +33,7 @@ Word word_of(const api::NodeRow& node) {
 std::string_view suffix_of(const api::NodeRow& node) {
     if (node.no_respond) return "*";
     if (node.completing && node.base_state == "ALLOCATED") return "+";
-    if (node.planned && !node.drain && !node.down) return "-";
+    if (node.planned && node.base_state == "MIXED" && !node.drain && !node.down) return "-";
     return "";
 }
 

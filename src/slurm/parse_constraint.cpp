@@ -10,6 +10,8 @@ namespace {
 
 /// Most terms that one expression may multiply out to.
 constexpr std::size_t kTermsMax = 64;
+/// Most words of one term.
+constexpr std::size_t kWordsMax = 64;
 
 using Terms = std::vector<model::NodeTerm>;
 
@@ -62,6 +64,8 @@ class Parser {
             TRY(const Terms more, one());
             if (terms.size() * more.size() > kTermsMax) return refuse(Refusal::InvalidFeature);
             terms = both(terms, more);
+            // A copy of the whole term for each word is quadratic: the length is bounded too.
+            if (terms.front().all.size() > kWordsMax) return refuse(Refusal::InvalidFeature);
         }
         return terms;
     }

@@ -19,6 +19,12 @@ namespace twinyard::slurm {
 
 namespace {
 
+/// What users wrote is shown to others: no line breaks of their own and no words to a terminal.
+std::string one_line(const std::string& text) {
+    constexpr std::size_t kWhole = std::size_t{8} << 20;
+    return printable(text, kWhole);
+}
+
 using api::JobRow;
 using model::Placement;
 using model::Snapshot;
@@ -108,9 +114,9 @@ void set_files(JobRow& row, const Workload& workload, const JobFacts& facts) {
     row.std_in = launch.std_in.empty() ? "/dev/null" : path(launch.std_in);
     row.std_out = path(launch.std_out.empty() ? kDefaultOutput : launch.std_out);
     row.std_err = launch.std_err.empty() ? row.std_out : path(launch.std_err);
-    row.command = launch.command;
-    row.submit_line = launch.submit_line;
-    row.submit_host = launch.submit_host;
+    row.command = one_line(launch.command);
+    row.submit_line = one_line(launch.submit_line);
+    row.submit_host = one_line(launch.submit_host);
 }
 
 std::string term_text(const model::NodeTerm& term) {
@@ -194,11 +200,17 @@ void set_placement(JobRow& row, const Snapshot& snapshot, const Workload& worklo
     const model::Amounts granted = model::granted_amounts(placement, snapshot.nodes);
     row.cpus = static_cast<std::uint32_t>(granted.cpus);
     row.alloc_tres = model::amounts_text(granted);
+    std::vector<model::Device> given;
     for (const model::NodeGrant& grant : placement.grants) {
         const model::Node* node = find(snapshot, grant.node);
         row.emulated |= node != nullptr && node->emulated;
+        for (const std::uint16_t device : grant.devices) {
+            if (node != nullptr && device < node->capacity.devices.size())
+                given.push_back(node->capacity.devices[device]);
+        }
         if (detail) row.grants.push_back(make_grant(snapshot, grant));
     }
+    if (detail) row.gres_used = given.empty() ? "" : gres_text(given);
 }
 
 void set_forecast(JobRow& row, const Snapshot& snapshot, const JobFacts& facts) {
@@ -279,7 +291,7 @@ JobRow make_job_row(const Snapshot& snapshot, const Workload& workload, const Jo
     row.restarts = status.restarts;
     row.requeue = spec.requeue_allowed;
     row.batch = !spec.launch.script.empty();
-    row.comment = spec.comment;
+    row.comment = one_line(spec.comment);
     return row;
 }
 

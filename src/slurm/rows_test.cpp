@@ -144,7 +144,7 @@ TEST(Words, NodeStates) {
         {"silent", silent, "ALLOCATED+NOT_RESPONDING", "alloc*", "allocated*"},
         {"down", down, "DOWN+NOT_RESPONDING", "down*", "down*"},
         {"completing", completing, "IDLE+COMPLETING", "comp", "completing"},
-        {"planned", planned, "IDLE+PLANNED", "idle-", "idle-"},
+        {"planned", planned, "IDLE+PLANNED", "plnd", "planned"},
     };
     for (const NodeStateRow& row : rows) {
         EXPECT_EQ(node_state_flags(row.node), row.flags) << row.name;
@@ -323,7 +323,7 @@ TEST(NodeRow, InUse) {
     EXPECT_EQ(row.features, "fast");
     EXPECT_EQ(row.partitions, "main");
     EXPECT_EQ(row.cfg_tres, "cpu=4,mem=8G,billing=4,gres/gpu=2");
-    EXPECT_EQ(row.alloc_tres, "cpu=2,mem=2G,billing=2,gres/gpu=1");
+    EXPECT_EQ(row.alloc_tres, "cpu=2,mem=2G,gres/gpu=1");
     EXPECT_FALSE(row.planned);
 }
 

@@ -92,10 +92,11 @@ std::string length_text(std::int64_t seconds) {
     return format_time_limit_padded(Seconds{seconds});
 }
 
-/// 01:02.345, 01:02:03, 1-02:03:04: shorter times are told to the millisecond.
+/// 01:02.345, 01:02:03, 1-02:03:04: shorter times, but for none at all, are told to the
+/// millisecond.
 std::string cpu_time_text(Millis time) {
     const long long ms = time.count() < 0 ? 0 : time.count();
-    if (ms >= 3'600'000) return length_text(ms / 1000);
+    if (ms == 0 || ms >= 3'600'000) return length_text(ms / 1000);
     std::array<char, 48> out{};
     std::snprintf(
         out.data(), out.size(), "%02lld:%02lld.%03lld", ms / 60'000, ms / 1000 % 60, ms % 1000);

@@ -86,7 +86,13 @@ std::string signal_name(std::int32_t number) {
 std::string signal_description(std::int32_t number) {
     const Row* row = find_number(number);
     if (row != nullptr) return std::string(row->description);
-    return "Unknown signal " + std::to_string(number);
+    // One word, as reasons are split at blanks; the first real-time signals belong to the C
+    // library.
+    constexpr std::int32_t kFirstRealTime = 34;
+    constexpr std::int32_t kLastRealTime = 64;
+    if (number >= kFirstRealTime && number <= kLastRealTime)
+        return "Real-time_signal_" + std::to_string(number - kFirstRealTime);
+    return "Unknown_signal_" + std::to_string(number);
 }
 
 Result<model::EndWarning> parse_signal_option(std::string_view text) {

@@ -241,7 +241,12 @@ Status set_times(WorkloadSpec& spec,
             }
         }
     }
-    if (request.begin_unix_s) spec.begin = WallTime{Seconds{*request.begin_unix_s}};
+    if (request.begin_unix_s) {
+        constexpr std::int64_t kYear9999 = 253'402'300'799;
+        if (*request.begin_unix_s < 0 || *request.begin_unix_s > kYear9999)
+            return fail(ErrorCode::InvalidArgument, "Invalid time specification");
+        spec.begin = WallTime{Seconds{*request.begin_unix_s}};
+    }
     return {};
 }
 
@@ -351,6 +356,10 @@ Result<Translated> translate(const JobRequest& request,
                              const model::Snapshot& snapshot,
                              const api::Principal& principal) {
     if (request.uid != principal.uid && !principal.is_admin) return refuse(Refusal::InvalidUserId);
+    // Only the group that the caller's process has: who is in others is not this pure function's to
+    // know.
+    if (request.gid != principal.gid && !principal.is_admin)
+        return fail(ErrorCode::Denied, "Invalid group id");
     TRY_STATUS(check_texts(request));
     TRY(const auto partitions, partitions_of(request, config, principal));
 

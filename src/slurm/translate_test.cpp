@@ -323,6 +323,28 @@ TEST(Translate, AnotherUsersJobNeedsAnAdministrator) {
     EXPECT_TRUE(translate(request, cluster.config, cluster.snapshot, {0, 0, true}).has_value());
 }
 
+TEST(Translate, NobodyTakesAnotherGroup) {
+    const Cluster cluster;
+    JobRequest request;
+    request.uid = 1000;
+    request.gid = 0;
+    EXPECT_EQ(
+        translate(request, cluster.config, cluster.snapshot, {1000, 1000, false}).error().message(),
+        "Invalid group id");
+    EXPECT_TRUE(translate(request, cluster.config, cluster.snapshot, {0, 0, true}).has_value());
+}
+
+TEST(Translate, NumbersAndWordsWithoutEndAreRefused) {
+    const Cluster cluster;
+    JobRequest request;
+    request.begin_unix_s = INT64_MAX;
+    EXPECT_FALSE(cluster.ask(request).has_value());
+    std::string words = "a";
+    for (int i = 0; i < 1'000; ++i)
+        words += "&a";
+    EXPECT_FALSE(parse_constraint(words).has_value());
+}
+
 TEST(Translate, FillsInDefaults) {
     const Cluster cluster;
     JobRequest request;

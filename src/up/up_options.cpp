@@ -50,6 +50,15 @@ Status check_together(const UpOptions& options) {
 struct Words {
     std::string dir, nodes, gpus, cpus, memory, config, emulate;
     bool detach = false;
+
+    std::string* named(std::string_view key) {
+        if (key == "nodes") return &nodes;
+        if (key == "gpus") return &gpus;
+        if (key == "cpus") return &cpus;
+        if (key == "memory") return &memory;
+        if (key == "config") return &config;
+        return key == "emulate" ? &emulate : nullptr;
+    }
 };
 
 Result<UpOptions> understand(const Words& words) {
@@ -143,15 +152,15 @@ Result<UpOptions> load_options(const std::string& dir) {
     TRY(const std::string text, os::read_file(dir + "/up.options"));
     Words words{.dir = dir};
     for (const std::string_view line : split(text, '\n')) {
+        if (line.empty()) continue;
         const auto parts = split_once(line, ' ');
-        if (!parts) continue;
-        const std::string value(parts->second);
-        if (parts->first == "nodes") words.nodes = value;
-        if (parts->first == "gpus") words.gpus = value;
-        if (parts->first == "cpus") words.cpus = value;
-        if (parts->first == "memory") words.memory = value;
-        if (parts->first == "config") words.config = value;
-        if (parts->first == "emulate") words.emulate = value;
+        std::string* word = parts ? words.named(parts->first) : nullptr;
+        if (word == nullptr) {
+            return fail(ErrorCode::Corrupt,
+                        dir + "/up.options is damaged at '" + printable(line, 40) +
+                            "': remove it and give the options again");
+        }
+        *word = parts->second;
     }
     return understand(words);
 }

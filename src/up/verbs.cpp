@@ -7,11 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/flags.h"
@@ -33,6 +35,32 @@ constexpr Millis kReadyWait{60'000};
 constexpr Millis kJobsEndWait{120'000};
 constexpr std::chrono::seconds kStopWait{30};
 constexpr std::chrono::milliseconds kPoll{20};
+
+constexpr const char* kUpHelp =
+    "twinyard up --dir D [options]: starts a cluster in the folder D, or what is missing of it\n"
+    "  --detach           return once every node has registered; else stay, and end it at Ctrl-C\n"
+    "  --nodes N          N real agents on this host, n1 to nN (default: this machine, one)\n"
+    "  --cpus C           cpus of each node        --memory M   memory of each, such as 16G\n"
+    "  --gpus TYPE:COUNT  declared GPUs of each node, such as h100:8; they are believed\n"
+    "  --config FILE      a slurm.conf; its first N nodes get an agent\n"
+    "  --emulate SPEC     nodes in memory that run no scripts: "
+    "nodes=64,gpus=h100:8,cpus=96,memory=1000G\n"
+    "Without options on a folder that was used before: the same as then.\n";
+constexpr const char* kDownHelp =
+    "twinyard down --dir D [--keep-jobs]: ends the jobs and stops the cluster in the folder D\n"
+    "  --keep-jobs        leave running jobs alone; the next `twinyard up` finds them\n";
+constexpr const char* kStatusHelp =
+    "twinyard status --dir D [--json]: the processes of the cluster in the folder D\n";
+
+bool asks_for_help(std::span<const char* const> args) {
+    return args.size() == 1 &&
+           (std::string_view(args[0]) == "--help" || std::string_view(args[0]) == "-h");
+}
+
+int say(const char* text) {
+    std::fputs(text, stdout);
+    return 0;
+}
 
 int complain(const char* verb, const Error& error) {
     std::fprintf(stderr, "twinyard %s: %s\n", verb, error.message().c_str());
@@ -96,7 +124,10 @@ Result<ClusterPlan> bring_up(UpOptions options) {
     }
     if (options.says_nothing()) {
         const bool detach = options.detach;
-        if (auto kept = load_options(options.dir)) options = std::move(*kept);
+        auto kept = load_options(options.dir);
+        if (!kept && kept.error().code() == ErrorCode::Corrupt)
+            return fail(std::move(kept).error());
+        if (kept) options = std::move(*kept);
         options.detach = detach;
     }
     TRY(ClusterPlan plan, make_plan(options));
@@ -127,6 +158,15 @@ bool is_supervised(const std::string& dir) {
     return !os::lock_file(dir + "/run/lock").has_value();
 }
 
+bool any_daemon_lives(const UpOptions& options) {
+    const auto plan = make_plan(options);
+    if (!plan) return access(socket_file(options.dir).c_str(), F_OK) == 0;
+    return std::ranges::any_of(plan->processes, [&](const Process& process) {
+        const auto id = os::read_pid_file(pid_file(options.dir, process.name));
+        return id && os::is_alive(*id);
+    });
+}
+
 Status bring_down(const std::string& dir, bool keep_jobs) {
     if (access((dir + "/run").c_str(), F_OK) != 0)
         return fail(ErrorCode::NotFound, dir + " holds no cluster");
@@ -134,8 +174,7 @@ Status bring_down(const std::string& dir, bool keep_jobs) {
         // Its supervisor was killed, or it is down already: brought up by the book it can be taken
         // down by the book.
         const auto kept = load_options(dir);
-        const bool any_left = access(socket_file(dir).c_str(), F_OK) == 0;
-        if (!kept || !any_left) return {};
+        if (!kept || !any_daemon_lives(*kept)) return {};
         TRY_STATUS(bring_up(*kept));
     }
     if (!keep_jobs) {
@@ -152,6 +191,7 @@ Status bring_down(const std::string& dir, bool keep_jobs) {
 }  // namespace
 
 int run_up(std::span<const char* const> args) {
+    if (asks_for_help(args)) return say(kUpHelp);
     auto options = parse_up(args);
     if (!options) return complain("up", options.error());
     sigset_t ends;
@@ -178,6 +218,7 @@ int run_up(std::span<const char* const> args) {
 }
 
 int run_down(std::span<const char* const> args) {
+    if (asks_for_help(args)) return say(kDownHelp);
     std::string dir;
     bool keep_jobs = false;
     const Status parsed = parse_flags(
@@ -189,6 +230,7 @@ int run_down(std::span<const char* const> args) {
 }
 
 int run_status(std::span<const char* const> args) {
+    if (asks_for_help(args)) return say(kStatusHelp);
     std::string dir;
     bool json = false;
     const Status parsed =

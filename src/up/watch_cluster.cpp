@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr Millis kConnectTimeout{2'000};
 constexpr std::chrono::milliseconds kPoll{50};
+// Each waits kConnectTimeout for a controller that is being started again.
+constexpr int kFailuresMax = 5;
 
 template <class Row, class Query>
 Result<std::vector<Row>> list(client::Connection& connection,
@@ -72,23 +74,35 @@ Status wait_until_ready(const std::string& dir,
     return fail(ErrorCode::Unavailable, lacks + "; see the logs in " + dir + "/log");
 }
 
-Result<std::uint32_t> end_all_jobs(const std::string& dir, Millis timeout) {
+/// One round: all are told, and how many are left.
+Result<std::size_t> tell_all(const std::string& dir, std::uint32_t& told) {
     TRY(client::Connection connection, client::Connection::open(socket_file(dir), kConnectTimeout));
+    TRY(const std::string bytes,
+        connection.call(static_cast<std::uint16_t>(wire::Method::EndAll), ""));
+    TRY(const api::TargetsAnswer answer, wire::decode<api::TargetsAnswer>(bytes));
+    for (const auto& entry : answer.entries)
+        told += entry.error.empty() ? 1U : 0U;
+    return live_jobs(connection);
+}
+
+Result<std::uint32_t> end_all_jobs(const std::string& dir, Millis timeout) {
     std::uint32_t told = 0;
     std::size_t last = 0;
+    int failures = 0;
     auto deadline = Clock::now() + timeout;
     for (;;) {
-        TRY(const std::string bytes,
-            connection.call(static_cast<std::uint16_t>(wire::Method::EndAll), ""));
-        TRY(const api::TargetsAnswer answer, wire::decode<api::TargetsAnswer>(bytes));
-        for (const auto& entry : answer.entries)
-            told += entry.error.empty() ? 1U : 0U;
-        TRY(const std::size_t left, live_jobs(connection));
-        if (left == 0) return told;
-        if (left != last) deadline = Clock::now() + timeout;
-        last = left;
+        const auto left = tell_all(dir, told);
+        if (left && *left == 0) return told;
+        // A controller that was killed meanwhile is started again, and does not know that all are
+        // to end.
+        failures = left ? 0 : failures + 1;
+        if (failures > kFailuresMax) return fail(left.error());
+        if (left && *left != last) {
+            deadline = Clock::now() + timeout;
+            last = *left;
+        }
         if (Clock::now() > deadline)
-            return fail(ErrorCode::Unavailable, std::to_string(left) + " jobs do not end");
+            return fail(ErrorCode::Unavailable, std::to_string(last) + " jobs do not end");
         std::this_thread::sleep_for(kPoll);
     }
 }

@@ -131,6 +131,8 @@ Result<HostNode> describe_host(const AgentOptions& options,
     node.hello.name = options.node.empty() ? inventory.hostname : options.node;
     node.hello.capacity = found_capacity(inventory);
     node.hello.facts = facts_of(inventory, tracking);
+    // Programs tell nodes apart by it, and inside a job of a shared host it is what hostname says.
+    if (options.shares_host) node.hello.facts.host_name = node.hello.name;
     model::NodeCapacity& capacity = node.hello.capacity;
     std::string& notes = node.hello.facts.notes;
     const bool more_cpus = options.cpus > capacity.cpus;

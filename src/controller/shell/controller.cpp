@@ -35,10 +35,29 @@ Result<std::string> random_hex() {
 }
 
 Result<std::string> cluster_secret(const std::string& path) {
-    if (auto kept = os::read_file(path)) return std::move(*kept);
+    if (auto kept = os::read_file(path)) {
+        if (kept->size() == 2 * sizeof(ContentHash)) return std::move(*kept);
+        return fail(ErrorCode::Corrupt,
+                    path + " is damaged: restore it, or remove it to have a new one made");
+    }
     TRY(std::string secret, random_hex());
     TRY_STATUS(os::write_file_atomic(path, secret, 0600));
     return secret;
+}
+
+/// A folder keeps the name of the cluster that it held, so that a lost or exchanged store is
+/// noticed instead of taken for a new cluster.
+Status check_cluster_id(const std::string& path, const std::string& stored) {
+    const auto kept = os::read_file(path);
+    if (kept && *kept != stored) {
+        return fail(
+            ErrorCode::Corrupt,
+            "the store " + std::string(stored.empty() ? "is empty" : "is of another cluster") +
+                ", but this folder held one (" + path +
+                "): restore the store, or remove the folders state and nodes to start anew");
+    }
+    if (kept || stored.empty()) return {};
+    return os::write_file_atomic(path, stored, 0600);
 }
 
 ClusterTime running_now(const void* clock) {
@@ -96,6 +115,10 @@ Controller::Impl::~Impl() {
     if (engine) engine->stop();
     if (state) state->stop();
     if (history) history->stop();
+    // From its first batch on the store holds the cluster, and the folder remembers that it should.
+    const auto mark = store.last_batch();
+    if (state && mark && mark->seq > 0)
+        (void)check_cluster_id(options.cluster_secret_path + ".id", cluster_id);
 }
 
 Result<Core> Controller::Impl::load_core(model::ClusterConfigPtr first_config,
@@ -103,6 +126,7 @@ Result<Core> Controller::Impl::load_core(model::ClusterConfigPtr first_config,
     TRY(term, store.acquire_term());
     TRY(Records records, load_records(store));
     TRY_STATUS(sweep_blobs(store, term, records));
+    TRY_STATUS(check_cluster_id(options.cluster_secret_path + ".id", records.counters.cluster_id));
     if (records.counters.cluster_id.empty()) {
         TRY(records.counters.cluster_id, random_hex());
     }

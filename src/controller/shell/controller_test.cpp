@@ -179,6 +179,32 @@ TEST_F(ControllerTest, KnowsItsPartitionsBeforeItsFirstBatchIsDurable) {
     store_->fault(store::Fault::None);
 }
 
+TEST_F(ControllerTest, ALostStoreIsNoticed) {
+    stop();
+    store::MemoryDisk empty;
+    SharedStore other(empty);
+    ConfigSource config{.load = [] { return one_partition(); },
+                        .rows = [] { return std::vector<std::pair<std::string, std::string>>{}; }};
+    const auto started =
+        Controller::start({.socket_path = socket(), .cluster_secret_path = folder_ + "/secret"},
+                          other,
+                          history_,
+                          std::move(config),
+                          [](const std::string&) {});
+    ASSERT_FALSE(started.has_value());
+    EXPECT_NE(started.error().message().find("the store is empty"), std::string::npos)
+        << started.error().message();
+    start();
+}
+
+TEST_F(ControllerTest, NobodyRunsWithAnotherGroup) {
+    if (getuid() == 0) GTEST_SKIP() << "root may choose";
+    auto connection = connect();
+    api::JobRequest forged = request(1);
+    forged.gid = 0;
+    EXPECT_FALSE(call<api::JobSubmitted>(connection, Method::SubmitJob, forged).has_value());
+}
+
 TEST_F(ControllerTest, ARepeatedRequestGetsItsFirstAnswer) {
     auto connection = connect();
     const auto first = call<api::JobSubmitted>(connection, Method::SubmitJob, request(1));

@@ -4,6 +4,7 @@
 #include "controller/shell/slurm_door.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -349,23 +350,25 @@ void push_update(Context& context,
                  const SharedCall& call,
                  api::Command command,
                  const api::Principal& principal,
-                 std::move_only_function<void()> then) {
+                 std::move_only_function<void()> then,
+                 std::function<std::string(const Error&)> words = {}) {
     Item item{.command = std::move(command), .principal = principal};
-    item.on_reply = [call, then = std::move(then)](Result<api::Reply> reply) mutable {
-        if (!reply) {
-            const Error& error = reply.error();
-            if (error.code() == ErrorCode::Denied)
-                return call->fail(error_of(Refusal::AccessDenied));
-            return call->fail(error);
-        }
-        if (const auto* affected = std::get_if<api::Affected>(&*reply)) {
-            for (const Status& status : affected->results) {
-                if (!status) return call->fail(status.error());
+    item.on_reply =
+        [call, then = std::move(then), words = std::move(words)](Result<api::Reply> reply) mutable {
+            if (!reply) {
+                const Error& error = reply.error();
+                if (error.code() == ErrorCode::Denied)
+                    return call->fail(error_of(Refusal::AccessDenied));
+                return call->fail(words ? Error(error.code(), words(error)) : error);
             }
-        }
-        if (then) return then();
-        call->reply({});
-    };
+            if (const auto* affected = std::get_if<api::Affected>(&*reply)) {
+                for (const Status& status : affected->results) {
+                    if (!status) return call->fail(status.error());
+                }
+            }
+            if (then) return then();
+            call->reply({});
+        };
     if (!context.lanes->try_push(Lane::Control, std::move(item))) call->fail(busy());
 }
 
@@ -411,7 +414,12 @@ void SlurmDoor::update(rpc::Call call) {
     }
     auto command = job_update(*request, *snapshot);
     if (!command) return shared->fail(std::move(command).error());
-    push_update(context_, shared, std::move(*command), principal, {});
+    const model::WorkloadPtr* target =
+        snapshot->workloads.find(std::get<api::Update>(*command).target.value());
+    std::function<std::string(const Error&)> words;
+    if (target != nullptr)
+        words = [workload = *target](const Error& e) { return target_error(e, *workload); };
+    push_update(context_, shared, std::move(*command), principal, {}, std::move(words));
 }
 
 void SlurmDoor::info(rpc::Call call) {

@@ -216,6 +216,29 @@ void Daemon::handle_run_step(rpc::Call call) {
     runner_.run(std::move(call), *std::move(request));
 }
 
+namespace {
+
+/// The job's own users may write this message by hand; the daemon is root's.
+bool fits_this_node(const api::StepLaunch& launch, const api::LaunchOrder& order) {
+    // More tasks than cpus are allowed (--overlap, --overcommit), but not without end.
+    constexpr std::uint32_t kTasksMax = 4'096;
+    const std::size_t nodes = order.gang.nodes.size();
+    const bool counts = launch.tasks <= kTasksMax &&
+                        launch.total_tasks <= kTasksMax * std::max<std::size_t>(nodes, 1) &&
+                        launch.first_task <= launch.total_tasks &&
+                        launch.tasks <= launch.total_tasks - launch.first_task;
+    const bool places = launch.nodes.size() <= nodes &&
+                        launch.tasks_per_node.size() == launch.nodes.size() &&
+                        launch.node_index < std::max<std::size_t>(launch.nodes.size(), 1);
+    const auto cpus = std::max<std::size_t>(order.grant.cpus.size(),
+                                            static_cast<std::size_t>(order.grant.cpu_milli / 1000));
+    const bool parts =
+        launch.cpus.size() <= cpus && launch.devices.size() <= order.grant.devices.size();
+    return counts && places && parts;
+}
+
+}  // namespace
+
 void Daemon::handle_launch_tasks(rpc::Call call) {
     Result<api::StepLaunch> launch = wire::decode<api::StepLaunch>(call.payload());
     if (!launch) return call.fail(launch.error());
@@ -224,6 +247,9 @@ void Daemon::handle_launch_tasks(rpc::Call call) {
     }
     if (launch_.state() != RunState::Running) {
         return call.fail({ErrorCode::Conflict, "Job/step already completing or completed"});
+    }
+    if (!fits_this_node(*launch, job_.order)) {
+        return call.fail({ErrorCode::InvalidArgument, "More processors requested than permitted"});
     }
     // Owners: the sink and the callbacks of one step.
     const auto shared = std::make_shared<rpc::Call>(std::move(call));
