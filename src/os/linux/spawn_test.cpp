@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "os/linux/testing.h"
 
