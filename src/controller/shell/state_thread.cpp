@@ -200,12 +200,13 @@ void StateThread::release(Released released) {
     auto snapshot = std::make_shared<const model::Snapshot>(std::move(released.snapshot));
     published_.set(snapshot);
     if (!released.changes.changes.empty()) sinks_.changes(snapshot, std::move(released.changes));
+    // Before the replies: who has one finds the job in the history.
+    if (!released.outbox.empty()) sinks_.outbox(std::move(released.outbox));
     for (auto& [token, reply] : released.replies) {
         auto waiting = waiting_.extract(token);
         if (waiting) waiting.mapped()(std::move(reply));
     }
     if (!released.effects.empty()) sinks_.effects(std::move(released.effects));
-    if (!released.outbox.empty()) sinks_.outbox(std::move(released.outbox));
 }
 
 void StateThread::release_ready() {
