@@ -108,7 +108,7 @@ class TrackerContainer final : public ProcessContainer {
     [[nodiscard]] bool all_stopped();
     /// True when surely nobody is left, also nobody who forks on and on and is never there when we
     /// look.
-    [[nodiscard]] bool none_left();
+    [[nodiscard]] bool none_left(int looks_max);
     /// Signals every member, and every known process group as a whole, seen just now or not: a
     /// group signal cannot be evaded by forking, as the kernel holds a fork back while one is
     /// pending.
@@ -281,9 +281,8 @@ void TrackerContainer::signal_firmly(const std::vector<ProcessStat>& found, int 
     }
 }
 
-bool TrackerContainer::none_left() {
-    constexpr int kLooksMax = 10;
-    for (int look = 0; look < kLooksMax; ++look) {
+bool TrackerContainer::none_left(int looks_max) {
+    for (int look = 0; look < looks_max; ++look) {
         const std::string before = last_pid();
         if (!pids().empty()) return false;
         // No fork on the whole host while we looked: then nobody can have slipped through. On a
@@ -318,11 +317,17 @@ Status TrackerContainer::thaw() {
 }
 
 Status TrackerContainer::kill_all(Millis patience) {
-    const auto empty = [this] {
-        if (groups_.empty() && none_left()) return true;
+    // Where somebody had to be killed, one who forks on and on is missed by most single looks.
+    constexpr int kLooksQuiet = 10;
+    constexpr int kLooksHunted = 60;
+    int looks = kLooksQuiet;
+    const auto empty = [&] {
+        if (groups_.empty() && none_left(looks)) return true;
         [[maybe_unused]] const Status frozen = freeze();
-        signal_firmly(members(), SIGKILL);
-        return none_left();
+        const std::vector<ProcessStat> found = members();
+        if (!found.empty()) looks = kLooksHunted;
+        signal_firmly(found, SIGKILL);
+        return none_left(looks);
     };
     if (retry_until(patience, empty)) return {};
     return fail(ErrorCode::Unavailable, name_ + ": still running: " + list_pids(pids()));
