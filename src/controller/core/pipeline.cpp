@@ -1,6 +1,5 @@
 #include "controller/core/pipeline.h"
 
-#include <algorithm>
 #include <iterator>
 
 #include "base/check.h"
@@ -51,29 +50,16 @@ std::size_t Pipeline::size_of(const std::vector<RecordOp>& ops) {
 void Pipeline::apply(const api::Command& command, const api::Envelope& envelope, Token token) {
     api::Applied applied = core_.apply(command, envelope);
     std::vector<RecordOp> ops;
-    for (const api::Mutation& mutation : applied.mutations) {
+    for (const api::Mutation& mutation : applied.mutations)
         encode_(mutation, ops);
-        if (const auto* put = std::get_if<api::PutOutbox>(&mutation)) {
-            open_.released.outbox.push_back(put->record);
-        }
-    }
     CHECK(ops.size() <= limits_.ops_max);
     // One command is one transaction: what does not fit beside the others opens the next batch.
     const bool fits = open_.batch.ops.size() + ops.size() <= limits_.ops_max &&
                       open_.bytes + size_of(ops) <= limits_.bytes_max;
-    if (!fits) {
-        // The rows of this command belong to its own batch.
-        std::vector<api::AccountingRecord> rows;
-        const auto count =
-            std::ranges::count_if(applied.mutations, [](const api::Mutation& mutation) {
-                return std::holds_alternative<api::PutOutbox>(mutation);
-            });
-        auto& outbox = open_.released.outbox;
-        rows.assign(std::make_move_iterator(outbox.end() - count),
-                    std::make_move_iterator(outbox.end()));
-        outbox.resize(outbox.size() - static_cast<std::size_t>(count));
-        seal_open();
-        open_.released.outbox = std::move(rows);
+    if (!fits) seal_open();
+    for (const api::Mutation& mutation : applied.mutations) {
+        if (const auto* put = std::get_if<api::PutOutbox>(&mutation))
+            open_.released.outbox.push_back(put->record);
     }
     add_ops(std::move(ops));
     move_onto(applied.changes, open_.released.changes.changes);
